@@ -47,20 +47,20 @@ mutants: $(VENV)/.test
 
 faults: $(VENV)/.test
 	$(PIP) -e '.[ray]'
-	$(BIN)/python -m thrifty.testing.tribunal --kills 2000 --pauses 1000 --workers 8
-	$(BIN)/python -m thrifty.testing.simulator --histories 1000000 --results $(VENV)/simulator.jsonl
+	$(BIN)/python -m tests.tribunal --kills 2000 --pauses 1000 --workers 8
+	$(BIN)/python -m tests.simulator --histories 1000000 --results $(VENV)/simulator.jsonl
 	$(BIN)/python tests/faults/damage.py 2000
-	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines tests/stores tests/lives_on tests/examples
+	$(BIN)/python -m pytest -m "slow or not slow" tests/faults tests/engines tests/stores tests/lives_on tests/examples tests/once
 
 bench: $(VENV)/.test
-	$(BIN)/thrifty bench
+	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python -m pytest -m slow tests/metered tests/commands tests/models tests/predictions tests/test_quote.py
 
-# Both tables of the paper, judged as docs/reproduction.md says: an hour. Interrupted, it goes on
+# Both tables of the paper, judged as docs/research/reproduction.md says: an hour. Interrupted, it goes on
 # where it was when the same is typed again.
 reproduce: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow" tests/test_reproduce.py
-	$(BIN)/thrifty reproduce --out reproduction
+	$(BIN)/python -m paper_tables --out reproduction
 
 # Every test there is, slow ones too, and every longer check: some hours. CI does it once a week.
 everything: test guarantees faults bench mutants reproduce docs wheel

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 import thrifty
-from thrifty.report import lineage_of, pictures_of, save_pictures, save_report, view_of
+from thrifty.report import pictures_of, save_pictures, save_report, view_of
 from thrifty.stores import copy_store
 
 TASK = "died in hospital"
@@ -167,8 +167,8 @@ def predicted(year: Year, number: int, month: Month) -> None:
     answers = year.life.predict(TASK, month.source)
     year.facts[f"lacking {number}"] = answers.receipt.lacking
     known = [(i, d) for i, d in zip(month.ids, month.died) if d is not None]
-    monitor = year.life.outcomes(
-        TASK, [i for i, _ in known], [d for _, d in known], at=moment(number)
+    monitor = year.life[TASK].outcomes(
+        [i for i, _ in known], [d for _, d in known], at=moment(number)
     )
     year.said[number] = monitor.sentence
     year.facts[f"AUROC {number}"] = monitor.auroc
@@ -180,7 +180,7 @@ def updated(year: Year, months: list[Month], spend: str) -> str:
     made = None
     for month in months:
         y = [np.nan if d is None else d for d in month.died]
-        made = year.life.update(TASK, month.source, y, spend=spend)
+        made = year.life[TASK].update(month.source, y, spend=spend)
         print(made)
     return made.state
 
@@ -205,14 +205,14 @@ def main(folder: str | Path = ".", house: str | None = None, each: int = 300) ->
             life.change(prices=price_list(draw=12.0, panel=14.0))
         if number == 12:
             year.facts["November"] = updated(year, [months[10]], "30 %")
-            year.facts["versions"] = [v.name for v in life.versions(TASK)]
-            year.facts["rolled back to"] = life.rollback(TASK).name
+            year.facts["versions"] = [v.name for v in life[TASK].versions]
+            year.facts["rolled back to"] = life[TASK].rollback().name
         predicted(year, number, months[number - 1])
     year.facts["spent"] = life.balance().spent
     life.close()
     moved(year, house or str(folder / "house.db"))
     labelled = [i for i, d in zip(months[0].ids, months[0].died) if d is not None]
-    forgotten(year, labelled[int(year.life[f"{TASK}@1"].table_.rows[0])])
+    forgotten(year, labelled[int(year.life[f"{TASK}@1"].model.table_.rows[0])])
     reported(year)
     return year
 
@@ -227,7 +227,7 @@ def moved(year: Year, house: str) -> None:
 
 def forgotten(year: Year, patient: str) -> None:
     """A patient asks to be forgotten."""
-    year.facts["patient"], year.facts["purged"] = patient, year.life.purge(patient)
+    year.facts["patient"], year.facts["purged"] = patient, year.life.ledger.purge(patient)
     print(year.facts["purged"])
 
 
@@ -235,7 +235,7 @@ def reported(year: Year) -> None:
     """One page for the one who pays, and its pictures."""
     view = view_of(year.life, "The clinic's year")
     save_report(year.life, year.folder / "clinic_year.html", title="The clinic's year")
-    year.facts["pictures"] = save_pictures(pictures_of(view, lineage_of(view)), year.folder)
+    year.facts["pictures"] = save_pictures(pictures_of(view), year.folder)
 
 
 if __name__ == "__main__":

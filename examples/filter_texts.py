@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 import thrifty
-from thrifty.testing.chat_server import LocalChatServer
+from thrifty.testing.provider import LocalChatServer
 
 LATE = [
     "still waiting for my parcel",
@@ -47,7 +47,7 @@ def make_texts(n: int, seed: int = 0) -> tuple[list[str], dict[str, str]]:
     return texts, truth
 
 
-def main(n: int = 20_000, spend: str = "0.03 USD") -> thrifty.Answers:
+def main(n: int = 20_000, spend: str = "0.03 USD") -> thrifty.results.Answers:
     texts, truth = make_texts(n)
     words = CountVectorizer(binary=True, token_pattern=r"(?u)\b[a-z]+\b")
     X = words.fit_transform(texts)

@@ -1,108 +1,95 @@
-"""A bank of yes/no questions put to a language model: slow, priced, and failing now and then.
+"""A bank of questions put to two language models: labels are learned, then answered and certified.
 
     python examples/question_bank.py [folder]
 
-The provider is a fake one that bills nobody. It takes time, turns some calls away, and once cuts
-the line after the request went out, so that nobody knows whether that call was billed. The program
-shows what a careful user does then: look at the provider's own bill, say what happened, go on. But
-for the answer that was lost no cell is paid for twice, and the budget holds.
+The models are servers on this machine (no key, no network): prompts, tokens and bills are what they
+would be elsewhere. The small one answers the bank about mails, for little, and is now and then
+wrong; once it cuts the line after it has billed, so that nobody knows. The program shows what a
+careful user does then: look at the provider's own bill, say what happened, go on. The large one is
+right, and expensive: it is asked about few mails, to certify the answers to all of them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
+import random
 import sys
 from pathlib import Path
 
 import numpy as np
 
 import thrifty
-from thrifty.errors import BudgetExceeded, PurchaseInDoubt
+from thrifty.errors import PurchaseInDoubt
 from thrifty.report import save_report
-from thrifty.testing import FakeProvider
+from thrifty.testing.provider import LocalChatServer
 
-TOPICS = ["price", "delivery", "damage", "refund", "invoice", "thanks", "legal", "date"]
-ASKS = ["is {} mentioned?", "is {} disputed?", "is {} urgent?", "is {} asked for by name?"]
-QUESTIONS = [ask.format(topic) for topic in TOPICS for ask in ASKS]
-PRICES = thrifty.PriceList("0.0004", currency="USD")
-
-#: what the mailroom wants to know, as points for questions that are answered yes
-LABELS = {
-    "complaint": {"is damage mentioned?": 2, "is damage disputed?": 2, "is refund urgent?": 1},
-    "refund due": {"is refund mentioned?": 3, "is damage mentioned?": 1, "is legal mentioned?": 1},
-    "answer today": {"is date urgent?": 3, "is delivery urgent?": 2, "is legal urgent?": 1},
-    "to the lawyers": {"is legal mentioned?": 3, "is legal disputed?": 2, "is price disputed?": 1},
-    "happy": {"is thanks mentioned?": 3, "is damage mentioned?": -2, "is refund urgent?": -1},
-}
-#: labels that are wrong, as people's are
-WRONG = 0.05
+TOPICS = ["price", "delivery", "damage", "refund", "invoice", "thanks", "lawyer", "date"]
+QUESTIONS = [f"Is {topic} a topic?" for topic in TOPICS]
+SMALL = thrifty.Rates("0.15 USD", "0.60 USD")
+LARGE = thrifty.Rates("2.50 USD", "10 USD")
+COMPLAINT = thrifty.Question("Is the mail a complaint?")
 
 
-def truth(mail: str, question: str) -> int:
-    """What the language model would say of this mail."""
-    return hashlib.sha256(f"{mail}|{question}".encode()).digest()[0] % 2
+def mails(n: int, seed: int = 0) -> list[str]:
+    """Mails about a few topics each."""
+    draw = random.Random(seed)
+    return [f"mail {i}: about {' and '.join(draw.sample(TOPICS, 3))}" for i in range(n)]
 
 
-def label(mail: str, name: str) -> bool:
-    """What a person wrote down: by the answers, and now and then wrong."""
-    points = LABELS[name]
-    most = sum(max(p, 0) for p in points.values())
-    right = sum(p * truth(mail, question) for question, p in points.items()) > most / 2
-    wrong = hashlib.sha256(f"{mail}|{name}|slip".encode()).digest()[0] < 256 * WRONG
-    return right != wrong
+def is_complaint(mail: str) -> bool:
+    return "damage" in mail or ("delivery" in mail and "refund" in mail)
 
 
-def faults(call: int) -> str:
-    """Now and then a call is turned away; the fifth is cut off after it was billed."""
-    return "error-after" if call == 4 else "refuse" if call % 97 == 6 else ""
+def small_model(mail: str, question: str) -> str:
+    """Right but for one answer in twenty; and talkative, as models are."""
+    topic = question.split()[1]
+    wrong = random.Random(f"{mail}{question}").random() < 0.05
+    return f"Yes, {topic} is named." if (topic in mail) != wrong else "No."
 
 
-def learn(life: thrifty.Lifetime, name: str, mails: list[str], provider: FakeProvider) -> None:
-    """Learn one label; on the way, settle what is in doubt as a user would."""
-    bank = provider.source(
-        mails, QUESTIONS, prices=PRICES, max_examples=40, max_features=16, name="language model"
-    )
-    y = np.array([label(mail, name) for mail in mails])
+def large_model(mail: str, question: str) -> str:
+    return "yes" if is_complaint(mail) else "no"
+
+
+def learn(life: thrifty.Lifetime, bank: thrifty.Source, y: np.ndarray) -> object:
+    """Learn the label; on the way, settle what is in doubt as a user would."""
     while True:
         try:
-            learned = life.learn(name, bank, y, spend="30 %")
-            break
+            return life.learn("complaint", bank, y, spend="60 %")
         except PurchaseInDoubt as doubt:
-            print(f"  {doubt}")
             for purchase in doubt.purchases:
                 # The provider's own bill lists it: it was billed, and its answer is lost.
                 life.ledger.resolve(purchase, "billed")
-                print(f"  purchase {purchase}: billed, given up")
-    bill, quality = learned.receipt, learned.model.quality_
-    print(
-        f"{name:16} {bill.cells:6} asked, {bill.reused_cells:6} known before, {bill.cost:8.4f} "
-        f"{bill.currency}, average precision "
-        f"{quality.average_precision if quality else 'not measured'}"
-    )
+                print(f"purchase {purchase} was in doubt: billed, its answer given up")
 
 
-def main(folder: Path, n_mails: int = 240, n_labels: int = len(LABELS)) -> thrifty.Lifetime:
+def main(folder: Path, n: int = 1200, labelled: int = 200) -> tuple[thrifty.Lifetime, object]:
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "mails.db"
     store.unlink(missing_ok=True)
-    logging.getLogger("stamina").setLevel(logging.ERROR)  # calls turned away are tried again
-    provider = FakeProvider(truth, faults=faults, delay=0.002)
-    life = thrifty.Lifetime(store=str(store), budget=thrifty.Budget(total="20 USD"), random_state=0)
-    for number, name in enumerate(list(LABELS)[:n_labels]):
-        mails = [f"mail-{number * n_mails // 2 + i}" for i in range(n_mails)]  # half are old ones
-        try:
-            learn(life, name, mails, provider)
-        except BudgetExceeded as error:
-            print(f"{name}: {error}")
-            break
-    spent = life.balance()
-    worth = len(provider.bill().cells) * 0.0004
-    lost = spent.spent - worth
-    print(f"\nspent {spent.spent:.4f} {spent.currency}, {lost:.4f} of it for the lost answer")
-    page = save_report(life, folder / "mails.html", title="mailroom", prices=PRICES)
+    texts = mails(n)
+    budget = thrifty.Budget(total="2 USD")
+    with (
+        LocalChatServer(small_model, rates=SMALL, refuse=2, break_=1) as small,
+        LocalChatServer(large_model, rates=LARGE) as large,
+    ):
+        ask = thrifty.ChatServer("small", rates=SMALL, base_url=small.url, key_from=None)
+        judge = thrifty.ChatServer("large", rates=LARGE, base_url=large.url, key_from=None)
+        life = thrifty.Lifetime(store=store, budget=budget, random_state=0)
+        some = thrifty.Source.from_questions(texts[:labelled], QUESTIONS, ask=ask)
+        known = [is_complaint(text) for text in texts[:labelled]]  # by people
+        learned = learn(life, some, np.where(known, "yes", "no"))
+        print(f"learned for {learned.receipt.cost:.5f} {learned.receipt.currency}")
+        every = thrifty.Source.from_questions(texts, QUESTIONS, ask=ask)
+        oracle = thrifty.Oracle(COMPLAINT, texts=texts, server=judge, concurrency=8)
+        answers = life.answer("complaint", every, oracle=oracle, agree=0.9, random_state=0)
+        whole = oracle.about(every, "complaint").dry_run(show=0).price
+        print(answers.certificate)
+        spent, billed = life.balance(), (small.billed + large.billed) / 1e6
+    print(f"spent {spent.spent:.4f} USD, as the two servers billed: {billed:.4f}; the large model "
+          f"about every mail: up to {whole:.4f}")  # fmt: skip
+    page = save_report(life, folder / "mails.html", title="mailroom")
     print(f"The report: {page.resolve()}")
-    return life
+    return life, answers
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 from hypothesis import settings
 
-from thrifty.testing.postgres import postgres_server
+from tests.postgres import postgres_server
 
 # One profile for every folder. A profile is global: set in one folder's conftest it would hold for
 # whatever is collected after it. No clock, because kernels compile at their first call.

@@ -23,14 +23,14 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.streams import adversary
 
 RULES = [
-    thrifty.Expansion(),
-    thrifty.Restart(3),
-    thrifty.Balanced(2, 10),
-    thrifty.Balanced(2, 10, n_tasks=50),
-    thrifty.Doubling(),
+    thrifty.agnostic.Expansion(),
+    thrifty.agnostic.Restart(3),
+    thrifty.agnostic.Balanced(2, 10),
+    thrifty.agnostic.Balanced(2, 10, n_tasks=50),
+    thrifty.agnostic.Doubling(),
 ]
 
-STUMPS = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+STUMPS = thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper())
 
 
 def stump(feature: int, seed: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -48,14 +48,14 @@ def known(life: thrifty.Lifetime) -> list[int]:
 
 def test_expansion_is_algorithm_1():
     plain = thrifty.Lifetime(STUMPS)
-    ruled = thrifty.Lifetime(STUMPS, agnostic=thrifty.Expansion())
+    ruled = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Expansion())
     order = [3, 4, 3, 5, 6, 7, 3]
     assert learn(plain, order) == learn(ruled, order)
     assert known(plain) == known(ruled) == [3, 4, 5, 6, 7]
 
 
 def test_restart_forgets_at_the_failure_after_k():
-    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Restart(2))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Restart(2))
     assert learn(life, [3, 4, 3, 4]) == ["scratch", "scratch", "reused", "reused"]
     assert known(life) == [3, 4]
     assert learn(life, [5]) == ["scratch"]
@@ -66,7 +66,7 @@ def test_restart_forgets_at_the_failure_after_k():
 
 def test_balanced_allows_c_more():
     # c = sqrt(4 * 1 * 20 / 20) = 2, so the fourth failure since the last restart forgets
-    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Balanced(1, 4, n_tasks=20))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Balanced(1, 4, n_tasks=20))
     learn(life, [3, 4, 5])
     assert known(life) == [3, 4, 5]
     learn(life, [6])
@@ -74,7 +74,7 @@ def test_balanced_allows_c_more():
 
 
 def test_doubling_looks_at_the_newest_first():
-    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Doubling())
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Doubling())
     assert learn(life, [3, 4, 5, 6, 7]) == ["scratch"] * 5
     # used last: 7, then 6, 5, 4, 3; guesses of 1, 2, 4 and all 5
     assert learn(life, [7, 6, 4, 3, 3]) == ["reused"] * 5
@@ -86,7 +86,7 @@ def test_doubling_looks_at_the_newest_first():
 def test_doubling_never_forgets_and_never_pays_more_than_expansion():
     plain, ruled = (
         thrifty.Lifetime(STUMPS, agnostic=rule)
-        for rule in (thrifty.Expansion(), thrifty.Doubling())
+        for rule in (thrifty.agnostic.Expansion(), thrifty.agnostic.Doubling())
     )
     order = np.random.default_rng(0).integers(0, 12, 80).tolist()
     assert learn(plain, order) == learn(ruled, order)
@@ -95,16 +95,16 @@ def test_doubling_never_forgets_and_never_pays_more_than_expansion():
 
 
 def test_doubling_tries_what_has_no_order_as_a_whole():
-    """Verified keeps experience, not metafeatures."""
-    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Verified()), agnostic=thrifty.Doubling())
+    """Models keep what tasks taught of features, not metafeatures."""
+    life = thrifty.Lifetime(thrifty.Models(), agnostic=thrifty.agnostic.Doubling(), random_state=0)
     for task in thrifty.streams.trees(3, 30, 2, 400, 3, random_state=1):
-        life.learn(task.name, task.X, task.y)
+        life.learn(task.name, task.X, task.y, spend="20 %")
     assert len(life) == 3
 
 
 def test_the_order_is_kept_in_a_store(tmp_path):
     where = tmp_path / "life.db"
-    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Doubling(), store=str(where))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Doubling(), store=str(where))
     learn(life, [3, 4, 5, 3])
     again = thrifty.Lifetime.open(str(where))
     assert [tree.split.feature for tree in again.representation] == [4, 5, 3]
@@ -120,8 +120,8 @@ def test_a_restart_counts_only_tasks_from_scratch():
 
 def test_deeper_trees_are_improved_from_nothing_after_a_restart():
     """The unfinished tree of a failed attempt belongs to the representation that is forgotten."""
-    family = thrifty.Trees(max_depth=4, learner=thrifty.Paper())
-    life = thrifty.Lifetime(family, agnostic=thrifty.Restart(1))
+    family = thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper())
+    life = thrifty.Lifetime(family, agnostic=thrifty.agnostic.Restart(1))
     restarts = 0
     for task in thrifty.streams.trees(12, 40, 3, 400, 4, random_state=3):
         before = life.representation
@@ -172,15 +172,15 @@ def test_the_second_limit_is_always_the_smaller(m, n, k):
 @pytest.mark.parametrize(
     "make, says",
     [
-        (lambda: thrifty.Restart(0), "k must be an integer, 1 or more; got 0"),
-        (lambda: thrifty.Restart(-1), "k must be an integer, 1 or more; got -1"),
-        (lambda: thrifty.Restart(2.5), "k must be"),
-        (lambda: thrifty.Balanced(0, 3), "k must be"),
-        (lambda: thrifty.Balanced(2, -1), "r must be an integer, 0 or more; got -1"),
-        (lambda: thrifty.Balanced(2, None), "thrifty.Doubling"),
-        (lambda: thrifty.Balanced(2, 3, n_tasks=0), "n_tasks must be"),
+        (lambda: thrifty.agnostic.Restart(0), "k must be an integer, 1 or more; got 0"),
+        (lambda: thrifty.agnostic.Restart(-1), "k must be an integer, 1 or more; got -1"),
+        (lambda: thrifty.agnostic.Restart(2.5), "k must be"),
+        (lambda: thrifty.agnostic.Balanced(0, 3), "k must be"),
+        (lambda: thrifty.agnostic.Balanced(2, -1), "r must be an integer, 0 or more; got -1"),
+        (lambda: thrifty.agnostic.Balanced(2, None), "thrifty.agnostic.Doubling"),
+        (lambda: thrifty.agnostic.Balanced(2, 3, n_tasks=0), "n_tasks must be"),
         (lambda: as_rule("restart"), "agnostic must be"),
-        (lambda: as_rule(thrifty.Doubling), "agnostic must be"),
+        (lambda: as_rule(thrifty.agnostic.Doubling), "agnostic must be"),
         (lambda: rule_from_dict({"rule": "os.system"}), "must name one of"),
     ],
 )
@@ -190,7 +190,7 @@ def test_bad_parameters(make, says):
 
 
 def test_a_failed_task_changes_nothing():
-    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Restart(1))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Restart(1))
     learn(life, [3])
     bits, _ = stump(4, 9)
     bits[1] = bits[0]
@@ -201,7 +201,7 @@ def test_a_failed_task_changes_nothing():
 
 
 def test_the_bill_keeps_good_tasks_apart():
-    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.Restart(2))
+    life = thrifty.Lifetime(STUMPS, agnostic=thrifty.agnostic.Restart(2))
     stream = adversary("against-restart", 12, 20, 2, 40, 3)
     for task in stream:
         life.learn(task.name, task.X, task.y, good=task.good)
@@ -286,7 +286,7 @@ class TestAdversary:
             adversary("realizable", 9, 9, 2, 40)[9]
 
 
-@pytest.mark.parametrize("rule", [thrifty.Restart(2), thrifty.Doubling()])
+@pytest.mark.parametrize("rule", [thrifty.agnostic.Restart(2), thrifty.agnostic.Doubling()])
 def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, rule):
     order = [3, 4, 3] + [4] * 25 + [5, 3, 6]
     kept = thrifty.Lifetime(STUMPS, agnostic=rule)

@@ -102,7 +102,7 @@ def test_max_depth_below_one(max_depth):
     "parameters",
     [{"improve": "magic"}, {"gain": "luck"}, {"max_nodes": 0}, {"match": "some"}, {"missing": 1}],
 )
-@pytest.mark.parametrize("learner", [thrifty.Paper, thrifty.Race, thrifty.Tested])
+@pytest.mark.parametrize("learner", [thrifty.trees.Paper, thrifty.trees.Race, thrifty.trees.Tested])
 def test_unknown_choices(parameters, learner):
     with pytest.raises(BadParameter, match=r"must be"):
         learner(**parameters)

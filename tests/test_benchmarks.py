@@ -1,15 +1,19 @@
 """The benchmarks run, compare equals with equals, and say on what machine."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from bench import app
+from simulated import WIDTH, Promise, simulate
+from speed import scratch
+from studies import measure as m
+from studies.kept import Kept, commit, measured_at
 from thrifty import kernels
-from thrifty.benchmarks import measure as m
-from thrifty.benchmarks import scratch
-from thrifty.cli import app
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import read_classes
 from thrifty.trees.tree import EMPTY, Node, Split, stump
@@ -69,17 +73,52 @@ def test_the_machine_is_told():
 
 @pytest.mark.parametrize("part", ["disk", "scratch"])
 def test_the_command(part):
-    result = run(app, ["bench", "--only", part, "--small", "--json"])
+    result = run(app, ["--only", part, "--small", "--json"])
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told[part] and "processor" in told["machine"]
 
 
 def test_the_command_prints_tables():
-    result = run(app, ["bench", "--only", "disk", "--small"])
+    result = run(app, ["--only", "disk", "--small"])
     assert "| a reused task" in result.output and "processor:" in result.output
 
 
 def test_an_unknown_part():
-    result = run(app, ["bench", "--only", "jumping"])
+    result = run(app, ["--only", "jumping"])
     assert isinstance(result.exception, BadParameter) and "'scratch'" in str(result.exception)
+
+
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_every_stored_figure_says_the_commit_it_was_measured_at(path):
+    for line in path.read_text().splitlines():
+        assert re.fullmatch(r"[0-9a-f]{7}\+?", json.loads(line)["at"])
+
+
+def test_new_figures_say_theirs_and_showing_them_says_which(tmp_path):
+    kept = Kept(tmp_path / "a.jsonl")
+    kept.add({"set": "spam", "seed": 0})
+    assert Kept(tmp_path / "a.jsonl").lines == [{"set": "spam", "seed": 0, "at": commit()}]
+    assert measured_at(kept.lines) == f"stored lines, measured at {commit()} (1 line)"
+
+
+@pytest.mark.parametrize(
+    ("chance", "limits", "kept"),
+    [
+        (0.05, {"at_most": 0.05}, True),
+        (0.12, {"at_most": 0.05}, False),
+        (0.95, {"at_least": 0.94}, True),
+        (0.01, {"at_least": 0.03, "at_most": 0.07}, False),
+    ],
+)
+def test_a_promise_is_simulated_until_its_interval_is_narrow(chance, limits, kept):
+    def event(seed):
+        return bool(np.random.default_rng(seed).random() < chance)
+
+    found = simulate(Promise("coins", "heads", event, **limits))
+    assert found.high - found.low <= WIDTH == 0.04
+    assert found.low < found.happened / found.trials < found.high
+    assert found.kept is kept and str(found).startswith("kept" if kept else "BROKEN")

@@ -115,6 +115,14 @@ def test_the_constant_of_the_lower_bound_by_brute_force(pool):
     assert best == pytest.approx((pool - 1) * (pool + 2) / (2 * pool))
 
 
+def test_monomials_and_polynomials_as_the_theorems_have_them():
+    p = {"n_tasks": 30, "n_features": 60, "n_metafeatures": 4, "n_examples": 1500}
+    assert bounds.monomials(**p, max_degree=6) == 1500 * (4 * 60 + 26 * 4) + 30 * 6 == 516_180
+    assert bounds.powers_features(**p, max_degree=6) == 1500 * (4 * 60 + 26 * 4 * 6)
+    wanted = 1500 * (4 * 60 + 26 * (4 + 3 * 6))
+    assert bounds.polynomials(**p, max_degree=6, max_terms=3) == wanted
+
+
 def test_the_realizable_bound_is_a_sum_over_tasks():
     m, n, k = 30, 20, 4
     tasks = [(n - j) / 2 for j in range(1, k + 1)] + [(k - 1) / 2] * (m - k)

@@ -14,9 +14,8 @@ from thrifty.testing import family_checks
 
 FAMILIES = [
     thrifty.Trees(max_depth=4),
-    thrifty.Trees(max_depth=4, learner=thrifty.Paper(gain="gini")),
-    thrifty.Trees(max_depth=4, learner=thrifty.Tested(0.2, 0.8)),
-    thrifty.Trees(max_depth=4, learner=thrifty.Verified()),
+    thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper(gain="gini")),
+    thrifty.Trees(max_depth=4, learner=thrifty.trees.Tested(0.2, 0.8)),
     thrifty.Lists(max_depth=4),
     thrifty.Monomials(max_degree=4),
     thrifty.Polynomials(max_degree=4, max_terms=2),

@@ -25,7 +25,9 @@ def right(life, X, y):
 
 
 def exact():
-    return thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+    return thrifty.Lifetime(
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
+    )
 
 
 @pytest.mark.parametrize("brought", ["frame", "source", "ids", "many"])

@@ -65,7 +65,7 @@ def test_lifetime_models_ask_a_paid_source():
     source = thrifty.Source.from_callable(
         laboratory, name="provider", examples=range(300), features=[f"x{i}" for i in range(40)]
     )
-    model = life["task-0000"]
+    model = life["task-0000"].model
     first = life.predict("task-0000", source)
     assert np.array_equal(first, model.predict(X))
     assert len(asked) == len(set(asked)) == first.receipt.cells

@@ -55,7 +55,7 @@ def test_every_kind_of_table_gives_the_same_lifetime(form):
         assert (a.route, a.receipt.cells) == (b.route, b.receipt.cells)
         assert a.receipt.max_cells_per_example == b.receipt.max_cells_per_example
     task = TASKS[-1]
-    assert (other[task.name].predict(FORMS[form](task.X)) == task.y).all()
+    assert (other[task.name].model.predict(FORMS[form](task.X)) == task.y).all()
 
 
 def test_names_length_iteration():
@@ -88,7 +88,7 @@ def test_prices_change_the_cost_not_the_cells():
 def test_a_source_used_again_is_not_paid_for_again():
     X = TASKS[0].X
     source = thrifty.Source.from_array(X)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()))
     first = life.learn("first", source, TASKS[0].y)
     assert first.route == "scratch" and first.receipt.cells == X.size
     again = life.learn("again", source, 1 - TASKS[0].y)
@@ -99,7 +99,7 @@ def test_a_source_used_again_is_not_paid_for_again():
 def test_models_are_scikit_learn_classifiers():
     life = learned_life()
     task = TASKS[-1]
-    model = life[task.name]
+    model = life[task.name].model
     assert model.n_features_in_ == 60 and list(model.classes_) == [0, 1]
     assert list(model.feature_names_in_[:2]) == ["x0", "x1"]
     proba = model.predict_proba(task.X)
@@ -140,9 +140,9 @@ def test_a_task_that_is_forgotten_and_learned_again_is_there_at_once(tmp_path):
     assert len(reader.look().tasks) == 1
     life.forget("either")
     assert len(reader.look().tasks) == 0
-    other.refresh()
+    other._refresh()
     assert list(life) == list(other) == []
     life.learn("either", X, [0, 1, 1, 1])
-    other.refresh()
+    other._refresh()
     assert list(life) == list(other) == ["either"]
     assert [task.name for task in reader.look().tasks] == ["either"]

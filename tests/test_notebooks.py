@@ -29,7 +29,7 @@ def life() -> thrifty.Lifetime:
     y = np.where(frame[HOSTILE] + rng.normal(size=200) > 0, HOSTILE, "well")
     prices = thrifty.PriceList(0.5, currency="<i>EUR</i>")
     made = thrifty.Lifetime(prices=prices, random_state=0)
-    made.learn(HOSTILE, frame, y)
+    made.learn(HOSTILE, frame, y, spend="100 %")
     made.predict(HOSTILE, frame.iloc[:12])
     return made
 
@@ -99,7 +99,8 @@ def ask(ids, names):
 source = thrifty.Source.from_callable(
     ask, name="lab", examples=[str(i) for i in range(40)], features=["a", "bb", "ccc"],
     max_cells=15, prices=thrifty.PriceList(2, currency="EUR"))
-life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()),
+                        budget=thrifty.Budget(10**9))
 learned = life.learn("stroke", source, [i % 2 for i in range(40)])
 """
 

@@ -1,4 +1,4 @@
-"""Every name in docs/paper_map.md exists: file, function, test."""
+"""Every statement of the paper has a line in docs/paper_map.md, and every name there exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "paper_map.md").read_text()
-NAMES = sorted(set(re.findall(r"`((?:src|tests|benchmarks)/[\w/]+\.py):(\w+(?:\.\w+)?)`", TEXT)))
+STATEMENTS = (ROOT / "docs" / "paper_statements.txt").read_text().split()
+CODE = r"`((?:src|tests|paper_tables)/[\w/]+\.py):(\w+(?:\.\w+)?)`"
+NAMES = sorted(set(re.findall(CODE, TEXT)))
+#: lines of the table without its head and its headings
+ROWS = [line for line in TEXT.splitlines() if line.startswith("| ") and line[:4] != "| **"][1:]
 
 
 def defined(path: Path) -> set[str]:
@@ -25,15 +29,34 @@ def defined(path: Path) -> set[str]:
     return found
 
 
-def test_the_map_is_not_empty():
-    rows = [line for line in TEXT.splitlines() if line.startswith("| ")]
-    assert len(rows) > 9 and len(NAMES) >= 9
+def stated(row: str) -> list[str]:
+    """The statements that a line of the table is about."""
+    return re.findall(r"`([\w-]+:[\w-]+)`", row.split("|")[1])
 
 
-def test_every_row_names_code_and_a_test():
-    rows = [line for line in TEXT.splitlines() if line.startswith("| ")][1:]
-    for row in rows:
-        assert re.search(r"`src/[\w/]+\.py:\w+", row), row
+def test_the_list_has_every_kind_of_statement():
+    kinds = {name.partition(":")[0] for name in STATEMENTS}
+    assert kinds == {"alg", "ass", "def", "lem", "table", "thm"}
+    assert len(STATEMENTS) == len(set(STATEMENTS)) == 51
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_every_statement_has_a_line(statement):
+    assert any(statement in stated(row) for row in ROWS), f"{statement} is not in paper_map.md"
+
+
+def test_every_line_is_about_a_statement_or_says_where_it_comes_from():
+    for row in ROWS:
+        first = row.split("|")[1].strip()
+        assert set(stated(row)) <= set(STATEMENTS), row
+        assert stated(row) or first.startswith("("), row
+
+
+def test_every_row_names_the_quantity_the_code_and_a_test():
+    for row in ROWS:
+        _, _, quantity, *_ = re.split(r"(?<!\\)\|", row)
+        assert len(quantity.split()) >= 3, row
+        assert re.search(r"`(?:src|paper_tables)/[\w/]+\.py:\w+", row), row
         assert re.search(r"`tests/[\w/]+\.py:test_\w+", row), row
 
 

@@ -32,14 +32,14 @@ for progress, pause in {runs}:
         prices=thrifty.PriceList(2, currency="EUR"),
     )
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.Paper()),
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()),
         budget=thrifty.Budget(total="2000 EUR"), progress=progress,
     )
     life.learn("[red] stroke", source, [i % 2 for i in range(60)])
     print("done", flush=True)
     print("---", file=sys.stderr, flush=True)
 """
-#: ten calls; the line comes after two seconds
+#: ten calls; the line comes after a second
 OFTEN, LONG_ENOUGH = 0.4, 0.25
 LINE = re.compile(
     r"stroke: (\d+) of at most 300 cells, ([\d,.]+) EUR, \d+ cells a second, ([\d,.]+) EUR left"
@@ -50,6 +50,7 @@ COMMAND = """
 store: s.db
 family: {name: Lists, max_depth: 2}
 prices: {per_feature: 2, currency: EUR}
+budget: 2000 EUR
 source:
   callable: slow:ask
   name: lab

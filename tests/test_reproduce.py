@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from thrifty.cli import app
+from paper_tables import reproduce
+from paper_tables.__main__ import app
+from paper_tables.all_rows import ROWS, check_grid, chosen_rows, row_named
+from paper_tables.fit import fit_form, fit_slope
+from paper_tables.from_runs import against_bounds, forms, growth
+from paper_tables.pictures import contest_lines, row_lines
+from paper_tables.placements import contests, crossing
+from paper_tables.point import Grid, Point
+from paper_tables.run import COLUMNS, run_point
+from paper_tables.verdicts import verdicts
 from thrifty.errors import BadInput, BadParameter
-from thrifty.reproduce import reproduce
-from thrifty.reproduce.all_rows import ROWS, check_grid, chosen_rows, row_named
-from thrifty.reproduce.fit import fit_form, fit_slope
-from thrifty.reproduce.from_runs import against_bounds, forms, growth
-from thrifty.reproduce.pictures import contest_lines, row_lines
-from thrifty.reproduce.placements import contests, crossing
-from thrifty.reproduce.point import Grid, Point
-from thrifty.reproduce.run import COLUMNS, run_point
-from thrifty.reproduce.verdicts import verdicts
 
 TREES = Grid(
     Point(n_tasks=12, n_features=30, n_metafeatures=2, n_examples=200, max_depth=2),
@@ -77,7 +77,7 @@ def test_it_goes_on_where_it_was(done, tmp_path, monkeypatch):
         ran.append(row.key)
         return run_point(row, point, seed)
 
-    monkeypatch.setattr("thrifty.reproduce.pool.run_point", counted)
+    monkeypatch.setattr("paper_tables.pool.run_point", counted)
     reproduce(out, quick=True, grids=GRIDS)
     assert len(ran) == len(finished) - half
     assert (out / "runs.csv").read_bytes() == (done.path / "runs.csv").read_bytes()
@@ -294,7 +294,7 @@ class TestBadInput:
 
 class TestCommand:
     def run(self, *arguments: object):
-        return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+        return CliRunner().invoke(app, [*map(str, arguments)])
 
     def test_a_grid_file(self, tmp_path):
         grid = tmp_path / "grid.json"
@@ -314,9 +314,9 @@ class TestCommand:
 
 def test_a_power_above_the_theorys_is_not_called_bounded_by_it():
     """K of anchors grew by 0.83 where the sum grows by 0.53: "bounded by" is false of that."""
-    from thrifty.reproduce.fit import Coefficient
-    from thrifty.reproduce.from_runs import SlopeOfPart
-    from thrifty.reproduce.verdicts import _exponents
+    from paper_tables.fit import Coefficient
+    from paper_tables.from_runs import SlopeOfPart
+    from paper_tables.verdicts import _exponents
 
     def judged(value):
         slope = Coefficient(value, value - 0.02, value + 0.02)
@@ -331,9 +331,9 @@ def test_a_power_above_the_theorys_is_not_called_bounded_by_it():
 def test_every_claim_stands_in_what_is_printed_and_those_that_do_not_hold_come_first(tmp_path):
     from rich.console import Console
 
-    from thrifty.commands.reproduce import _show
-    from thrifty.reproduce.reproduction import Reproduction
-    from thrifty.reproduce.verdicts import Verdict
+    from paper_tables.__main__ import _show
+    from paper_tables.reproduction import Reproduction
+    from paper_tables.verdicts import Verdict
 
     said = [
         Verdict("trees", "grows with K", "1.0", "1.02", True),

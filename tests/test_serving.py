@@ -87,8 +87,8 @@ def test_the_default_mixture(tmp_path: Path, three: bool) -> None:
         labels = np.where(frame["age"] > 75, "old", labels)
     life = thrifty.Lifetime(random_state=0)
     model = life.learn("ill", frame, labels).model
-    assert model.estimator_.trees is not None and model.estimator_.shares[2] > 0
-    assert model.estimator_.kernel is not None and model.estimator_.shares[3] > 0
+    assert model.estimator_.trees is not None and model.estimator_.shares[1] > 0
+    assert model.estimator_.kernel is not None and model.estimator_.shares[2] > 0
     found = served(tmp_path, serving_model(model), strangers())
     np.testing.assert_allclose(
         found, life.predict("ill", strangers()).probabilities, rtol=0, atol=1e-9
@@ -97,12 +97,14 @@ def test_the_default_mixture(tmp_path: Path, three: bool) -> None:
 
 def test_a_scorecard_as_the_estimator_and_alone(tmp_path: Path) -> None:
     frame, y = people(300)
-    life = thrifty.Lifetime(thrifty.Models(thrifty.ScorecardClassifier()), random_state=0)
+    life = thrifty.Lifetime(
+        thrifty.Models(thrifty.estimators.ScorecardClassifier()), random_state=0
+    )
     model = life.learn("ill", frame, y).model
     found = served(tmp_path, serving_model(model), strangers())
     np.testing.assert_allclose(found, life.predict("ill", strangers()).probabilities, atol=1e-9)
     assert {row.feature for row in model.card_} <= set(frame)
-    alone = thrifty.ScorecardClassifier().fit(frame, y)
+    alone = thrifty.estimators.ScorecardClassifier().fit(frame, y)
     found = served(tmp_path, serving_model(alone), strangers())
     np.testing.assert_allclose(found, alone.predict_proba(strangers()), atol=1e-9)
 
@@ -124,10 +126,11 @@ def test_trees_and_lists(tmp_path: Path, family: Any) -> None:
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.random((200, 6)) < 0.5, columns=list("abcdef"))
     frame["ward"] = rng.choice(["north", "south"], 200)
-    y = frame["a"] & (frame["ward"] == "south")
+    frame["age"] = rng.normal(50, 10, 200)
+    y = frame["a"] & (frame["ward"] == "south") & (frame["age"] >= 45)
     life = thrifty.Lifetime(family)
     life.learn("t", frame, y.to_numpy())
-    found = served(tmp_path, serving_model(life["t"]), frame)
+    found = served(tmp_path, serving_model(life["t"].model), frame)
     np.testing.assert_allclose(found, life.predict("t", frame).probabilities)
     assert (found[:, 1] == y).all()
 
@@ -147,7 +150,7 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     life.learn("ill", frame, y)
     out = tmp_path / "model.json"
     place = str(tmp_path / "life.db")
-    done = CliRunner().invoke(app, ["export", place, "--task", "ill", "-o", str(out)])
+    done = CliRunner().invoke(app, ["store", "export", place, "--task", "ill", "-o", str(out)])
     assert done.exit_code == 0, done.output
     written = json.loads(out.read_text())
     assert written["task"] == "ill" and written["classes"] == [False, True]
@@ -161,4 +164,81 @@ def test_what_cannot_be_written_is_said() -> None:
     life = thrifty.Lifetime(thrifty.Models(LogisticRegression()))
     life.learn("t", X, X[:, 0] > 0)
     with pytest.raises(BadInput, match="LogisticRegression, which cannot be written for serving"):
-        serving_model(life["t"])
+        serving_model(life["t"].model)
+
+
+def numbers_in(found: object) -> list[float]:
+    if isinstance(found, dict):
+        found = list(found.values())
+    if isinstance(found, list):
+        return [n for one in found for n in numbers_in(one)]
+    return [float(found)] if isinstance(found, int | float) else []
+
+
+def told(model: dict[str, Any], column: np.ndarray) -> int:
+    """How many values of a column a file or its rows tell, to 1e-6 of the column's spread."""
+    said = np.array(numbers_in(list(model.values())))
+    for at, there in enumerate(model.get("columns", [])):
+        if there.get("scale"):
+            rows = np.array([row[0][at] for row in model["rows"]])
+            said = np.append(said, rows / there["scale"] + there["centre"])
+    return int(sum(np.abs(said - value).min() <= 1e-6 * column.std() for value in column))
+
+
+def measured(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
+    """Numbers near 0, large ones, and rounded ones, as an instrument or a person writes them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)).round(7), columns=list("abc"))
+    frame["b"] = 1_600_000_000 + (1e7 * frame["b"]).round()
+    frame["c"] = (37 + frame["c"]).round(1)
+    crossed = (frame["a"] > 0) ^ (frame["c"] > 37)
+    return frame, (rng.random(n) < np.where(crossed, 0.85, 0.15)).astype(int)
+
+
+OWN: dict[str, Any] = {
+    "stack": thrifty.Models(),
+    "card": thrifty.Models(thrifty.estimators.ScorecardClassifier()),
+    "trees": thrifty.Trees(max_depth=4),
+    "bits": thrifty.Lists(max_depth=4),
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_a_file_without_rows_tells_no_value_and_answers_alike(tmp_path: Path, kind: str) -> None:
+    frame, y = measured()
+    if kind in ("trees", "bits"):
+        y = (frame["a"] > 0.1).to_numpy()
+    given = {} if kind in ("trees", "bits") else {"spend": "100 %"}
+    life = thrifty.Lifetime(OWN[kind], random_state=0)
+    model = life.learn("t", frame, y, **given).model
+    whole, private = serving_model(model), serving_model(model, rows=False)
+    assert ("rows" in whole) == (kind == "stack")
+    assert "rows" not in private and "columns" not in private
+    for name in frame:
+        assert told(private, frame[name].to_numpy()) == 0, name
+    assert kind != "stack" or told(whole, frame["a"].to_numpy()) > 200
+    exact, near = served(tmp_path, whole, frame), served(tmp_path, private, frame)
+    assert np.mean(np.abs(exact - near) > 0.1) < (0.25 if kind == "stack" else 0.05)
+    assert ((near[:, 1] > 0.5) == (exact[:, 1] > 0.5)).mean() > 0.9
+    assert abs(near[:, 1].mean() - exact[:, 1].mean()) < 0.02
+
+
+def test_a_file_says_what_it_holds_where_it_is_written(tmp_path: Path) -> None:
+    frame, y = measured()
+    life = thrifty.Lifetime(store=tmp_path / "s.db", random_state=0)
+    model = life.learn("t", frame, y, spend="100 %").model
+    n = len(serving_model(model)["rows"])  # type: ignore[arg-type]
+    tree = thrifty.TreeClassifier().fit(frame, y)
+    out = tmp_path / "t.json"
+    command = ["store", "export", str(tmp_path / "s.db"), "--task", "t", "-o", str(out)]
+    done = CliRunner().invoke(app, command)
+    said = serving_model(model)["holds"]
+    assert f"holds {n} of the rows that the model was learned from, value by value" in str(said)
+    assert done.exit_code == 0 and str(said) in " ".join(done.output.split())
+    assert "cuts numbers at values" in str(serving_model(tree)["holds"])
+    done = CliRunner().invoke(app, [*command, "--without-rows"])
+    said = serving_model(model, rows=False)["holds"]
+    assert done.exit_code == 0 and str(said) in " ".join(done.output.split())
+    assert "no row" in str(said) and "rows" not in json.loads(out.read_text())
+    done = CliRunner().invoke(app, ["store", "export", str(tmp_path / "s.db"), "-o", str(out)])
+    assert done.exit_code == 0 and "keep it as you keep the store" in done.output

@@ -84,7 +84,7 @@ def stores(tmp_path_factory):
 
 
 @pytest.mark.parametrize("family", ["models", "trees"])
-@pytest.mark.parametrize("command", ["bill", "tasks"])
+@pytest.mark.parametrize("command", ["bill", "show"])
 def test_a_bill_is_printed_without_a_solver_or_a_compiler(stores, command, family):
     run = f"""
 import sys

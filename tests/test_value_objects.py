@@ -18,27 +18,24 @@ import thrifty
 
 #: those that are filled while they are used, and handed to nobody
 FILLED = {
-    "cells.ledger.compacted.Facts", "cells.ledger.meter._Kept", "commands.demo.Demo",
-    "commands.demo_digits.Digits", "lazy.walk.Walked", "lifetime.many._Waiting",
-    "lifetime.purging._Kept", "lifetime.waves._Work", "powers.beam._Beam",
-    "powers.correlations.Bases", "powers.correlations.ExactCorrelations",
-    "powers.correlations.SampleCorrelations", "powers.lattice._LatticeSearch",
-    "reproduce.run._Tally", "testing.provider.Bill", "testing.simulator.worker.World",
-    "testing.tribunal.history.Judgement", "trees.growing.boolean_counts.Pending",
-    "trees.growing.columns.MaskPlace", "trees.growing.columns.RowPlace",
-    "trees.growing.grow.Chosen", "trees.race.by_races.RacedPlace",
-    "trees.verified.value_of_looks.LookedAt", "trees.verified.value_of_looks.RootFindings",
+    "cells.ledger.compacted.Facts", "cells.ledger.meter._Kept",
+    "commands.demo.Demo", "commands.demo.Digits", "commands.demo.Stream",
+    "lazy.walk.Walked", "lifetime.many._Waiting",
+    "lifetime.purging._Kept", "lifetime.many._Work", "powers.pursuit._Beam",
+    "powers.paper_polynomials.Bases",
+    "powers.paper_polynomials.SampleCorrelations", "powers.lattice._LatticeSearch",
+    "testing.provider.Bill", "trees.scratch.Pending",
+    "trees.columns.MaskPlace", "trees.columns.RowPlace",
+    "trees.growing.Chosen",
 }  # fmt: skip
 #: their fields are functions of arrays
-OF_FUNCTIONS = {"trees.gains.gain.Gain", "trees.race.bar.Bar"}
+OF_FUNCTIONS = {"trees.gains.Gain", "trees.race_bound.Bar"}
 #: hold arrays, live within one growing tree or one learning, and are compared nowhere
 PASSING = {
     "models.learning.LearnedClasses", "models.learning.LearnedNumbers",
-    "models.learning.LearnedTable", "trees.gains.cuts.CutColumns",
-    "trees.growing.boolean_counts.Pending", "trees.growing.columns.MaskPlace",
-    "trees.growing.columns.RowPlace", "trees.race.node.RacedNode", "trees.race.node.Won",
-    "trees.verified.belief.FeatureBeliefs", "trees.verified.learner._Taught",
-    "trees.verified.value_of_looks.RootFindings",
+    "models.learning.LearnedTable", "trees.thresholds.CutColumns",
+    "trees.scratch.Pending", "trees.columns.MaskPlace",
+    "trees.columns.RowPlace", "trees.race_node.RacedNode", "trees.race_node.Won",
 }  # fmt: skip
 ARRAYS = re.compile(r"\b(Floats|Ints|Bools|NDArray|AnyArray)\b")
 

@@ -32,7 +32,13 @@ def cli_page() -> str:
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
-    """A heading, what it does, how it is typed, a table of what it takes."""
+    """A heading, what it does, how it is typed, a table of what it takes; of a group each part."""
+    if hasattr(command, "commands"):
+        yield f"## thrifty {name}"
+        yield " ".join((command.help or "").split())
+        for part, of_group in command.commands.items():
+            yield from _command(f"{name} {part}", of_group)
+        return
     given = [option for option in command.params if option.name != "help"]
     arguments = [option for option in given if option.param_type_name == "argument"]
     typed = " ".join(_argument(argument) for argument in arguments)

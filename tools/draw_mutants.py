@@ -27,11 +27,11 @@ from mutated import Mutation, found_in, with_change
 ROOT = Path(__file__).resolve().parents[1]
 DRAWN = ROOT / "tests/mutants/drawn.json"
 SEED = 20_261_115
-#: mutations of each area, 300 in all; stores without PostgreSQL, whose tests start a server
+#: mutations of each area, 290 in all; stores without PostgreSQL, whose tests start a server
 AREAS = {
     "cells": 38, "stores": 18, "trees": 36, "powers": 18, "agnostic.py": 6, "kernels": 14,
-    "models": 83, "lazy": 12, "report": 17, "commands": 18, "stores/move_cells.py": 8,
-    "stores/migrations.py": 2, "lifetime": 20, "certified": 6, "labels": 4,
+    "models": 83, "lazy": 12, "report": 17, "commands": 18,
+    "lifetime": 20, "certified": 6, "labels": 4,
 }  # fmt: skip
 LEFT_OUT = ("postgres.py", "__init__.py", "lines.py", "jit.py")
 #: those that need no arguments
@@ -144,7 +144,10 @@ def still_runs(one: Mutation) -> bool:
     """Whether its lines are there, and the change changes what runs."""
     file = found_in(ROOT, one)
     code = (ROOT / file).read_text(encoding="utf-8") if file else ""
-    return file is not None and runs(with_change(code, one) or "") != runs(code)
+    try:
+        return file is not None and runs(with_change(code, one) or "") != runs(code)
+    except SyntaxError:  # its lines stand elsewhere now, in a block of another depth
+        return False
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Puts pages that the navigation does not list under "In depth", so that none is lost."""
+"""Puts pages that the navigation does not list under "Research", so that none is lost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def on_config(config: Any) -> Any:
     known = listed(config["nav"])
     pages = sorted(docs.glob("**/*.md"))
     lost = [page for page in pages if str(page.relative_to(docs)) not in known]
-    deep = next(item["In depth"] for item in config["nav"] if "In depth" in item)
-    deep += [{_title(page): str(page.relative_to(docs))} for page in lost]
+    research = next(item["Research"] for item in config["nav"] if "Research" in item)
+    research += [{_title(page): str(page.relative_to(docs))} for page in lost]
     return config
 
 

@@ -9,20 +9,19 @@ __all__ = ["on_files", "python_page"]
 
 #: names by what they are for; a public name that is in none of them goes under "More"
 _GROUPS = {
-    "What you hold": ["Lifetime", "Learned", "Receipt"],
-    "Families": ["Trees", "Lists", "Monomials", "Polynomials"],
-    "How a tree is learned": ["Race", "Paper", "Tested", "Verified", "WarmUp"],
-    "Estimators": [
-        "TreeClassifier",
-        "ListClassifier",
-        "MonomialRegressor",
-        "PolynomialRegressor",
-        "metered",
-    ],
-    "Cells, prices, budgets": ["Source", "PriceList", "Budget", "Cells"],
-    "Unrelated tasks": ["Expansion", "Restart", "Balanced", "Doubling"],
+    "What you hold": ["Lifetime"],
+    "Families": ["Models", "Trees", "Lists", "Monomials", "Polynomials"],
+    "Cells, prices, budgets": ["Source", "PriceList", "Budget"],
+    "Asking language models and people": ["Question", "ChatServer", "Rates", "Oracle", "Answered"],
+    "When to stop": ["Sure", "Worth"],
+    "Estimators": ["ModelClassifier", "ModelRegressor", "TreeClassifier", "metered"],
 }
 _MODULES = {
+    "How a tree is learned": "thrifty.trees",
+    "Unrelated tasks": "thrifty.agnostic",
+    "What a lifetime gives": "thrifty.results",
+    "More estimators": "thrifty.estimators",
+    "Stopping rules of your own": "thrifty.stopping",
     "Streams for experiments": "thrifty.streams",
     "Bounds as numbers": "thrifty.bounds",
     "Looking": "thrifty.report",
@@ -60,4 +59,7 @@ def _module(name: str) -> str:
 
     module = importlib.import_module(name)
     public = [n for n in module.__all__ if not inspect.ismodule(getattr(module, n))]
-    return "\n\n".join(f"::: {name}.{member}" for member in public)
+    import thrifty
+
+    shown = [member for member in public if member not in thrifty.__all__]
+    return "\n\n".join(f"::: {name}.{member}" for member in shown)

@@ -29,35 +29,31 @@ FLAGS = [
 
 def make_lifetime(folder: Path) -> Path:
     """The clinic of the examples, with a purchase in doubt for the dashboard to show."""
-    sys.path.insert(0, str(ROOT / "examples"))
-    import clinic
     import numpy as np
 
     import thrifty
     from thrifty.errors import PurchaseInDoubt
     from thrifty.testing import FakeProvider
 
-    life = clinic.main(folder)
-    names = [*clinic.BLOOD, *clinic.PANEL]
-    lab = FakeProvider(faults=["error"]).source(
-        [f"traveller {i}" for i in range(60)],
-        names,
-        prices=clinic.PRICES,
-        boolean=False,
-        name="lab",
-    )
-    try:
-        life.learn("fever at the airport", lab, np.arange(60) % 2)
-    except PurchaseInDoubt as doubt:
-        print(doubt)
-    assert isinstance(life, thrifty.Lifetime)
-    return folder / "clinic.db"
+    subprocess.run(["sh", str(ROOT / "examples" / "clinic.sh"), str(folder)], check=True)
+    store = folder / "clinic.db"
+    with thrifty.Lifetime.open(store) as life:
+        travellers = [f"traveller {i}" for i in range(60)]
+        names = ["CRP", "Leukozyten", "Hb", "Kreatinin", "TSH"]
+        lab = FakeProvider(faults=["error"]).source(
+            travellers, names, prices=life.prices, boolean=False, name="lab"
+        )
+        try:
+            life.learn("fever at the airport", lab, np.arange(60) % 2, spend="200 EUR")
+        except PurchaseInDoubt as doubt:
+            print(doubt)
+    return store
 
 
 @contextmanager
 def dashboard(store: Path) -> Iterator[str]:
     start = "from thrifty.cli import main; main()"
-    command = [sys.executable, "-c", start, "dashboard", str(store), "--port", "0"]
+    command = [sys.executable, "-c", start, "report", str(store), "--live", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     yield process.stdout.readline().strip()
@@ -69,7 +65,8 @@ def shoot(browser: Any, address: str, path: Path, width: int, scheme: str, heigh
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     page.goto(address)
-    page.wait_for_timeout(6000 if address.startswith("http") else 500)
+    page.wait_for_selector("figure img", timeout=60_000)  # the dashboard draws them first
+    page.wait_for_timeout(500)
     page.screenshot(path=path)
     context.close()
     print(path)

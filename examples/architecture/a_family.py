@@ -16,7 +16,8 @@ from thrifty.attempt import Expected, Failed, Failure, Found, Traits
 from thrifty.checks import set_checked, whole_number
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.testing import family_checks
-from thrifty.trees import Leaf, Node, Split, TreeClassifier
+from thrifty.trees import TreeClassifier
+from thrifty.trees.tree import Leaf, Node, Split
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,12 @@ class OneFeature:
         """Classes as codes."""
         return read_classes(y)
 
-    def expected_cells(self, known: Seen, cells: thrifty.Cells) -> Expected:
+    def expected_cells(self, known: Seen, cells: thrifty.protocol.Cells) -> Expected:
         """A column for every feature seen; everything from scratch."""
         return Expected(len(known) or None, known.features, len(known), buys_everything=True)
 
     def use_rep(
-        self, known: Seen, cells: thrifty.Cells, labels: Labels
+        self, known: Seen, cells: thrifty.protocol.Cells, labels: Labels
     ) -> Found[Node | Leaf] | Failed:
         """The best of the features seen."""
         if labels.n_classes == 1:
@@ -84,13 +85,15 @@ class OneFeature:
         return Failed(Failure("no-feature", "no feature seen decides this task"))
 
     def from_scratch(
-        self, cells: thrifty.Cells, labels: Labels, failed: Failed | None
+        self, cells: thrifty.protocol.Cells, labels: Labels, failed: Failed | None
     ) -> Found[Node | Leaf]:
         """The best of all features."""
         tree, _ = self._best(np.arange(cells.n_features), cells, labels)
         return Found("scratch", tree) if failed is None else failed.then(tree)
 
-    def _best(self, features: np.ndarray, cells: thrifty.Cells, labels: Labels) -> tuple[Any, int]:
+    def _best(
+        self, features: np.ndarray, cells: thrifty.protocol.Cells, labels: Labels
+    ) -> tuple[Any, int]:
         counts = np.bincount(labels.codes, minlength=labels.n_classes)
         best, least = Leaf(int(counts.argmax()), tuple(counts.tolist())), len(labels) + 1
         for feature in features.tolist():

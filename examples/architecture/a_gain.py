@@ -21,7 +21,7 @@ RIGHT = Gain("right", right, raced="corners", by_price=False)
 
 def main() -> thrifty.Lifetime:
     """Learn with it, raced and stored by its name."""
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Race(gain=RIGHT)))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Race(gain=RIGHT)))
     for task in thrifty.streams.trees(6, 40, 2, 400, 2, random_state=3):
         learned = life.learn(task.name, task.X, task.y)
         print(task.name, learned.route, learned.receipt.cells)

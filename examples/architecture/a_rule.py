@@ -25,7 +25,7 @@ class Spring(Rule):
 
 def main(store: str | None = None) -> thrifty.Lifetime:
     """A stream with unrelated tasks under the rule."""
-    family = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+    family = thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper())
     life = thrifty.Lifetime(family, agnostic=Spring(3), store=store)
     for task in thrifty.streams.trees(12, 30, 6, 200, 1, random_state=1):
         if task.name not in life:

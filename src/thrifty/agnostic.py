@@ -147,7 +147,7 @@ class Balanced(Rule):
         if self.r is None:
             raise BadParameter(
                 "Balanced needs r, the number of unrelated tasks to expect; got None. Where "
-                "nobody knows it, use thrifty.Doubling()."
+                "nobody knows it, use thrifty.agnostic.Doubling()."
             )
         set_checked(self, r=whole_number("r", self.r, least=0))
         if self.n_tasks is not None:
@@ -188,7 +188,7 @@ class Doubling(Rule):
 
     For trees the price is this: a portion may hold another consistent tree than the whole does,
     and only "not much above Expansion" is proven (``thrifty.bounds.doubling``).
-    A representation that has no order (``Verified()``) is tried whole.
+    A representation that has no order (that of ``Models()``) is tried whole.
 
     >>> from thrifty.trees.representation import Metafeatures
     >>> from thrifty.trees.tree import stump
@@ -303,8 +303,8 @@ def as_rule(agnostic: object) -> Rule:
         return Expansion()
     if isinstance(agnostic, type) or not isinstance(agnostic, Rule):
         raise BadParameter(
-            "agnostic must be thrifty.Expansion(), Restart(k), Balanced(k, r) or Doubling(); got "
-            f"{agnostic!r}."
+            "agnostic must be thrifty.agnostic.Expansion(), Restart(k), Balanced(k, r) or "
+            f"Doubling(); got {agnostic!r}."
         )
     return agnostic
 

@@ -1,4 +1,4 @@
-"""Short names for arrays of one kind, the same in every room; kernels keep their own legend."""
+"""Short names for arrays of one kind, the same in every room."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Floats", "Ints"]
+__all__ = ["Bools", "Floats", "Ints", "Words"]
 
 Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+#: bits, 64 to a word
+Words: TypeAlias = NDArray[np.uint64]

@@ -1,4 +1,4 @@
-"""The command line: thin, one file per command, each imported when it is asked for.
+"""The command line: thin, a few commands a file, each imported when it is asked for.
 
 ``thrifty --help`` prints one line a command. It stands here, so that nothing has to be imported to
 print it; a test holds it to what the command says of itself.
@@ -33,7 +33,7 @@ _COMMANDS = {
         "Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.",
     ),
     "quote": (
-        "quote",
+        "learn",
         "Say what tasks would cost: cells, money, calls, minutes. Nothing is bought or written.",
     ),
     "predict": (
@@ -41,62 +41,43 @@ _COMMANDS = {
         "Predict with a learned model. Cells that were paid for before cost nothing.",
     ),
     "ask": (
-        "ask",
+        "predict",
         "Ask about one row, cell by cell, until every task is answered. It goes on after a break.",
     ),
-    "tasks": ("tasks", "List the learned tasks, in the order of learning."),
+    "outcomes": (
+        "predict",
+        "Say what became true of rows that were predicted; is the model still as good?",
+    ),
+    "show": (
+        "bill",
+        "List the learned tasks; or show a task: what it cost, how good it is, its model.",
+    ),
     "bill": (
         "bill",
         "What each task bought, reused, avoided and cost; what is spent and reserved in all.",
     ),
-    "show": ("show", "Show how a task was learned, what it cost, and its model."),
-    "export": (
-        "export",
-        "Write family, representation, models and receipts as JSON; or the cells as CSV.",
-    ),
-    "versions": (
-        "versions",
-        "List the versions of a task's model; thrifty learn FILE --update makes one.",
-    ),
-    "forget": (
-        "versions",
-        "Forget a task's model and its versions; what it bought stays owned, and paid.",
-    ),
-    "outcomes": (
-        "outcomes",
-        "Say what became true of rows that were predicted; is the model still as good?",
-    ),
     "resolve": (
-        "resolve",
+        "bill",
         "List the purchases whose end is open, or say what became of one, or of all.",
     ),
-    "backup": ("keep", "Copy a store, also while others are learning in it."),
-    "restore": ("keep", "Bring a copy back. What was bought since it was made is unknown to it."),
-    "copy": (
-        "keep",
-        "Copy everything to another store, of either kind, while nobody writes; it is verified.",
-    ),
-    "purge": ("keep", "Take out every value of one example; what it cost stays on the bill."),
-    "report": ("report", "Write a lifetime's report: one HTML page that needs no network."),
-    "dashboard": (
-        "dashboard",
-        "Show a lifetime live at an address of this machine, until interrupted (Ctrl+C).",
+    "report": (
+        "report",
+        "Write a lifetime's report, one HTML page that needs no network; or show it live.",
     ),
     "serve": (
-        "serve",
+        "report",
         "Answer rows over HTTP on this machine, and ask for the values that are wanted next.",
     ),
-    "reproduce": (
-        "reproduce",
-        "Run every row of the paper's tables and hold the bills against the theory.",
-    ),
-    "pack": (
-        "pack",
-        "Pack a table into columns: a bit per Boolean cell, read one by one, checksummed.",
-    ),
     "questions": ("questions", "Questions put to a language model."),
-    "bench": ("bench", "Measure speed as ratios, with the machine, the versions and the noise."),
+    "store": (
+        "store",
+        "Copy a store, write out what it holds, go back to a version, or take something out.",
+    ),
 }
+
+
+#: commands that load models, which takes more than a second: nobody looks at an empty screen
+_SLOW = {"demo", "learn", "quote", "predict", "ask", "report", "serve"}
 
 
 class OnDemand(TyperGroup):
@@ -104,6 +85,8 @@ class OnDemand(TyperGroup):
 
     def resolve_command(self, ctx: Click, args: list[str]) -> Click:
         if args:
+            if args[0] in _SLOW and "--json" not in args and sys.stderr.isatty():
+                print("starting ...", end="\r", file=sys.stderr, flush=True)
             self.load(args[0])
         return super().resolve_command(ctx, args)
 
@@ -155,7 +138,7 @@ def main() -> None:
     try:
         app()
     except ThriftyError as error:
-        from thrifty.untrusted import visible
+        from thrifty.commands.options import in_commands, visible
 
-        print(visible(f"thrifty: {error}"), file=sys.stderr)
+        print(visible(f"thrifty: {in_commands(str(error))}"), file=sys.stderr)
         sys.exit(1)

@@ -7,6 +7,7 @@
     │   ├── DamagedFile                  a packed file is truncated, altered or of another version
     │   ├── FeaturesChanged              a task brings other features than the lifetime's
     │   ├── MixedCurrencies              prices or budgets in more than one currency
+    │   ├── LimitNeeded                  cells cost money, and nobody said how much may be spent
     │   ├── NotEnoughExamples            fewer rows than the method needs
     │   └── NotInFamily                  no model of the family, within its limits, fits the labels
     ├── BudgetExceeded                   a purchase would cost more than is left
@@ -32,7 +33,9 @@ A message says what was expected, what came, and what to do next. Some warnings 
 errors: ``LabelLeftOut``, a column that is a label was not used as a feature; ``ExamplePurged``,
 values that were taken out of the store on purpose are bought again; ``TakenForGap``, words among
 numbers were read as gaps; ``RowsLeftOut``, rows without a label were left out; ``GivesAway``, a
-feature alone tells the label; ``LooksMisspelt``, prices name a feature that is nearly one of X.
+feature alone tells the label; ``LooksMisspelt``, prices name a feature that is nearly one of X;
+``Censored``, values such as "<5" were read as their limit; ``ColumnsChanged``, X lacks columns of a
+model, or has new ones; ``DefaultShare``, nobody said how much to read, and a tenth was.
 """
 
 from __future__ import annotations
@@ -44,16 +47,20 @@ __all__ = [
     "BadInput",
     "BadParameter",
     "BudgetExceeded",
+    "Censored",
     "ChangedValue",
     "ClockWentBack",
+    "ColumnsChanged",
     "ContradictoryLabels",
     "CostAboveReservation",
     "DamagedFile",
+    "DefaultShare",
     "ExamplePurged",
     "FeaturesChanged",
     "GivesAway",
     "LabelLeftOut",
     "LifetimeExists",
+    "LimitNeeded",
     "LooksMisspelt",
     "MalformedAnswer",
     "MixedCurrencies",
@@ -99,6 +106,17 @@ class DamagedFile(BadInput):
 
 class FeaturesChanged(BadInput):
     """A task brings another number of features, or other names, than the lifetime holds."""
+
+
+class LimitNeeded(BadInput):
+    """Cells cost money, and nobody said how much of it may be spent; nothing was bought.
+
+    ``quote`` holds what the task would cost, a :class:`thrifty.lifetime.quote.Quote`.
+    """
+
+    def __init__(self, message: str, quote: Any = None) -> None:
+        super().__init__(message)
+        self.quote = quote
 
 
 class NotEnoughExamples(BadInput):
@@ -230,6 +248,18 @@ class RowsLeftOut(UserWarning):
 
 class GivesAway(UserWarning):
     """A feature alone gives the label away: it may be the label by another name."""
+
+
+class Censored(UserWarning):
+    """Values beyond a limit, "<5" or ">100", were read as the limit itself."""
+
+
+class ColumnsChanged(UserWarning):
+    """X lacks columns that a model goes by, or has columns that it does not know."""
+
+
+class DefaultShare(UserWarning):
+    """Cells have no price and nobody said how many to read: a tenth of them were."""
 
 
 class LooksMisspelt(UserWarning):

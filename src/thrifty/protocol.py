@@ -19,7 +19,7 @@ from thrifty.lazy import Estimator
 from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = [
-    "AnyFamily", "Block", "Family", "InBlocks", "Ordered", "Representation", "Traits",
+    "AnyFamily", "Block", "Cells", "Family", "InBlocks", "Ordered", "Representation", "Traits",
     "attempt_task", "learn_task", "traits_of", "with_seed",
 ]  # fmt: skip
 

@@ -38,7 +38,7 @@ def test_each_answerer_is_a_feature_with_its_own_price_and_bill():
         large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
         source = bank(small, large)
         assert source.feature_names == ("Is it wet? by small", "Is it wet? by large")
-        cells = thrifty.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+        cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
         assert cells.alternatives == ((0, 1),) and cells.prices[0] < cells.prices[1] / 10
         found = cells.get(range(12), [0, 1])
         assert (found[:, 0] == 0).all() and (found[:, 1] == [i % 3 == 0 for i in range(12)]).all()
@@ -54,7 +54,7 @@ def test_one_answerer_that_refuses_does_not_bill_the_other_twice():
         small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
         large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
         life = thrifty.Lifetime()
-        cells = thrifty.Cells(bank(small, large, attempts=1), ledger=life.ledger, task="t")
+        cells = thrifty.protocol.Cells(bank(small, large, attempts=1), ledger=life.ledger, task="t")
         with pytest.raises(NotBilled):
             cells.get(range(12), [0, 1])
         two.status = lambda text: 200
@@ -92,7 +92,7 @@ def test_a_model_asks_the_large_one_where_the_small_one_leaves_doubt():
     source = thrifty.Source.from_questions(texts, questions)
     life = thrifty.Lifetime(random_state=0)
     y = holds[:, 0] | holds[:, 1]
-    everything = thrifty.Cells(source, ledger=thrifty.Lifetime().ledger).price_of(
+    everything = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger).price_of(
         np.arange(600), np.arange(8)
     )
     model = life.learn("either", source, y, spend=0.5 * everything).model
@@ -130,7 +130,7 @@ def test_somebody_must_be_asked_and_in_one_currency():
 
 
 def test_alternatives_with_other_answers_are_refused():
-    cells = thrifty.Cells(
+    cells = thrifty.protocol.Cells(
         thrifty.Source.from_array(np.array([[0.5, 1.5], [0.25, 0.0]])),
         thrifty.PriceList([1, 2], alternatives={"t": ["x0", "x1"]}),
     )
@@ -141,7 +141,7 @@ def test_alternatives_with_other_answers_are_refused():
         prices=thrifty.PriceList([1, 2], alternatives={"t": ["a", "b"]}),
     )  # fmt: skip
     with pytest.raises(BadInput, match="answered differently"):
-        _ = thrifty.Cells(mixed, ledger=thrifty.Lifetime().ledger).alternatives
+        _ = thrifty.protocol.Cells(mixed, ledger=thrifty.Lifetime().ledger).alternatives
     for given, said in (
         ({"t": ["a"]}, "two or more"),
         ({"t": "ab"}, "two or more"),
@@ -158,7 +158,7 @@ def test_confidence_is_read_off_the_servers_tokens():
     with LocalChatServer(wet, logprob=lambda text: -0.5) as server:
         chat = thrifty.ChatServer("m", rates=server.rates, base_url=server.url, key_from=None)
         source = thrifty.Source.from_questions(TEXTS, ["Is it wet?"], ask=chat, confidence="tokens")
-        cells = thrifty.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+        cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
         found = cells.get(range(12), [0, 1])
     assert source.feature_names[1] == "Is it wet? (confidence)"
     assert found[:, 1] == pytest.approx(np.exp(-0.5))  # one token each
@@ -169,7 +169,7 @@ def test_a_server_without_log_probabilities_leaves_gaps_and_that_is_said_once():
     with LocalChatServer(wet) as server:
         chat = thrifty.ChatServer("m", rates=server.rates, base_url=server.url, key_from=None)
         source = thrifty.Source.from_questions(TEXTS, ["Is it wet?"], ask=chat, confidence="tokens")
-        cells = thrifty.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+        cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             found = cells.get(range(12), [0, 1])
@@ -206,3 +206,44 @@ def test_rates_of_the_real_package():
     for model, url in (("none of these", None), ("gpt-4o-mini", "http://127.0.0.1:9/v1")):
         with pytest.raises(BadInput, match="knows no prices"):
             thrifty.Rates.of(model, url)
+
+
+@pytest.mark.parametrize("spend", ["0.03 USD", "0.05 USD", "0.08 USD"])
+def test_two_answerers_and_a_limit_end_in_a_model(spend):
+    """What a call to each is reserved at is what the task was told that it costs."""
+    rng = np.random.default_rng(0)
+    holds = rng.random((200, 4)) < 0.4
+    words = [" ".join(f"topic{j}" for j in np.flatnonzero(row)) for row in holds]
+    texts = [f"{i} {said}" for i, said in enumerate(words)]
+
+    def ask(text: str, question: str) -> str:
+        return "yes" if question[question.index("topic") :][:6] in text else "no"
+
+    with LocalChatServer(ask, rates=CHEAP) as one, LocalChatServer(ask, rates=DEAR) as two:
+        small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
+        large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
+        asked = [
+            thrifty.Question(f"Does it name topic{j}?", answerers=(small, large)) for j in range(4)
+        ]
+        source = thrifty.Source.from_questions(texts, asked)
+        life = thrifty.Lifetime(random_state=0)
+        learned = life.learn("t", source, holds[:, 0] | holds[:, 1], spend=spend)
+        assert learned.receipt.cost == pytest.approx((one.billed + two.billed) / UNIT)
+        assert 0 < learned.receipt.cost <= float(spend.split()[0])
+
+
+def test_a_price_that_is_asked_for_is_what_is_reserved():
+    with LocalChatServer(wet, rates=CHEAP) as one, LocalChatServer(wet, rates=DEAR) as two:
+        small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
+        large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
+        for features in ([0], [1], [0, 1]):
+            source = bank(small, large, name=str(features))
+            priced = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+            exactly = thrifty.Budget(total=priced.price_of(range(12), features))
+            life = thrifty.Lifetime(budget=exactly)
+            thrifty.protocol.Cells(source, ledger=life.ledger, task="t").get(range(12), features)
+            scant = thrifty.Lifetime(budget=thrifty.Budget(total=exactly.total - 1e-6))
+            with pytest.raises(thrifty.errors.BudgetExceeded):
+                thrifty.protocol.Cells(source, ledger=scant.ledger, task="t").get(
+                    range(12), features
+                )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import ssl
 import threading
 from contextlib import contextmanager
 
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.cells.sources.http_connection import HttpConnection, can_be_direct
 from thrifty.errors import BudgetExceeded, NotBilled, PurchaseInDoubt
 from thrifty.testing import LocalChatServer
 
@@ -67,7 +65,9 @@ def raw_server(*replies: bytes, close: bool = False):
 def answers(url: str, n: int = 3) -> np.ndarray:
     chat = thrifty.ChatServer("m", rates=thrifty.Rates(1, 1), base_url=url, key_from=None)
     bank = thrifty.Source.from_questions([f"t{i}" for i in range(n)], ["Is it?"], ask=chat)
-    return thrifty.Cells(bank, ledger=thrifty.Lifetime().ledger, task="t").get(range(n), [0])
+    return thrifty.protocol.Cells(bank, ledger=thrifty.Lifetime().ledger, task="t").get(
+        range(n), [0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,24 +103,28 @@ def test_a_server_that_closes_after_each_reply_is_opened_again(reply):
 def test_a_connection_that_was_closed_or_idle_is_not_used_again(monkeypatch):
     """One that is used while its server closes it ends in doubt: nobody knows what was billed."""
 
-    async def two(url, wait):
-        line = await HttpConnection.open(url, ssl.create_default_context(), 5.0)
-        await line.post("/x", b"{}", {}, 5.0)
-        if wait:
-            for _ in range(500):  # until the closing has arrived
-                if not line.alive:
-                    break
-                await asyncio.sleep(0.01)
-        alive = line.alive
-        line.close()
-        return alive
+    async def two(url, wait=0.0):
+        chat = thrifty.ChatServer("m", base_url=url, key_from=None)
+        async with chat.connected():
+            for _ in range(2):
+                await chat("Is it?")
+                await asyncio.sleep(wait)  # until a closing has arrived
 
-    with raw_server(SIZED, close=True) as (url, _):
-        assert not asyncio.run(two(url, True))
-    with raw_server(SIZED) as (url, _):
-        assert asyncio.run(two(url, False))
-        monkeypatch.setattr("thrifty.cells.sources.http_connection._IDLE", 0.0)
-        assert not asyncio.run(two(url, False))
+    with raw_server(SIZED, close=True) as (url, opened):
+        asyncio.run(two(url, 0.2))
+        assert len(opened) == 2
+    with raw_server(SIZED) as (url, opened):
+        asyncio.run(two(url))
+        assert len(opened) == 1
+        monkeypatch.setattr("thrifty.cells.sources.chat._IDLE", 0.0)
+        asyncio.run(two(url, 0.01))
+        assert len(opened) == 3
+
+
+def test_a_reply_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr("thrifty.cells.sources.chat._MOST_BYTES", len(BODY) - 1)
+    with raw_server(SIZED) as (url, _), pytest.raises(PurchaseInDoubt):
+        answers(url, 1)
 
 
 @pytest.mark.parametrize(
@@ -135,25 +139,18 @@ def test_a_reply_that_is_none_leaves_the_purchase_in_doubt(reply):
         answers(url, 1)
 
 
-def test_a_line_break_in_a_header_is_refused_before_anything_is_sent():
-    async def post(url):
-        line = await HttpConnection.open(url, ssl.create_default_context(), 5.0)
-        try:
-            await line.post("/x", b"{}", {"Authorization": "Bearer a\r\nX: y"}, 5.0)
-        finally:
-            line.close()
-
+def test_a_line_break_in_a_header_is_refused_before_anything_is_sent(monkeypatch):
+    monkeypatch.setenv("A_KEY", "a\r\nX: y")
     with raw_server(SIZED) as (url, _), pytest.raises(NotBilled, match="line break"):
-        asyncio.run(post(url))
+        chat = thrifty.ChatServer("m", base_url=url, key_from="A_KEY")
+        asyncio.run(chat("Is it?"))
 
 
 def test_a_proxy_of_the_environment_is_used(monkeypatch):
-    assert can_be_direct("http://127.0.0.1:1/v1")
     with LocalChatServer(lambda text, question: "yes") as server:
         # it sees whole addresses instead of paths, as a proxy does
         monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
         monkeypatch.delenv("no_proxy", raising=False)
-        assert not can_be_direct("http://model.invalid/v1")
         assert (answers("http://model.invalid/v1") == 1).all()
         assert len(server.requests) == 3
 
@@ -206,7 +203,7 @@ def test_what_begins_at_once_is_looked_at_once_and_again_before_another_try():
     texts = [f"text {i}" for i in range(7)]
     rates = thrifty.Rates(1, 1)
     bank = thrifty.Source.from_questions(texts, ["Is it?"], ask=ask, rates=rates, concurrency=6)
-    cells = thrifty.Cells(bank, ledger=life.ledger, task="t")
+    cells = thrifty.protocol.Cells(bank, ledger=life.ledger, task="t")
     cells.get([0], [0])  # the first question is put alone
     read = life.ledger.book.read
     life.ledger.book.read = lambda work: (looks.append(work), read(work))[1]

@@ -35,7 +35,7 @@ def source_of(path, **how):
 @pytest.mark.parametrize("kept", [10**9, 100])
 def test_values_are_those_of_the_table_in_its_order(file, monkeypatch, kept):
     """Whether it fits into memory or not."""
-    monkeypatch.setattr("thrifty.cells.sources.columnar._KEPT", kept)
+    monkeypatch.setattr("thrifty.cells.sources.parquet._KEPT", kept)
     path, rows = file
     source = source_of(path, without=["id"], allow_missing=True)
     assert source.feature_names == ('x "1"', "z", "odd", "third", "word")
@@ -60,7 +60,7 @@ def test_it_is_learned_from_known_by_its_ids(file):
 
 
 def test_only_what_is_looked_at_is_read(file, monkeypatch):
-    monkeypatch.setattr("thrifty.cells.sources.columnar._KEPT", 100)
+    monkeypatch.setattr("thrifty.cells.sources.parquet._KEPT", 100)
     path, _ = file
     source = source_of(path, without=["id", "word"], allow_missing=True)
     monkeypatch.setattr(type(source), "fetch", None)

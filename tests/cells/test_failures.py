@@ -34,10 +34,8 @@ def answers(ids, names):
 
 def opened(fn, *, book=None, ids=IDS, task="t", **options):
     """A ledger, and the door of a source of ``fn``."""
-    options = {"prices": 2, "attempts": 1, **options}
-    source = thrifty.Source.from_callable(
-        fn, examples=ids, features=FEATURES, name="lab", **options
-    )
+    options = {"prices": 2, "attempts": 1, "name": "lab", **options}
+    source = thrifty.Source.from_callable(fn, examples=ids, features=FEATURES, **options)
     ledger = Ledger(book or MemoryStore().book("test", {}, {}))
     return ledger, Cells(source, ledger=ledger, task=task)
 
@@ -274,10 +272,13 @@ def bills_what_is_free():
 
 def test_where_the_list_was_wrong_before_a_free_call_is_not_asked_again():
     billed, ask = bills_what_is_free()
-    ledger, cells = opened(ask, prices={"a": 2, "b": 0}, attempts=4)
+    ledger, other = opened(ask, prices={"a": 2, "b": 0}, attempts=4, name="other")
     with pytest.raises(CostAboveReservation):
-        cells.get([0], [1])
+        other.get([0], [1])
     assert ledger.balance().over == 1
+    with pytest.raises(CostAboveReservation, match="is not called again before"):
+        other.get([2], [1])
+    _, cells = opened(ask, book=ledger.book, prices={"a": 2, "b": 0}, attempts=4)
     with pytest.raises(PurchaseInDoubt):
         cells.get([2], [1])
     assert [b for b in billed if "p3" in b[0]] == [(("p3",), ("b",), 1)], "asked once"
@@ -318,9 +319,9 @@ def test_a_task_goes_on_with_gaps_and_its_receipt_says_how_many():
         prices="0.01 USD", on_failure="gap", tries=1, attempts=1, max_examples=1,
     )  # fmt: skip
     assert life.predict("t", again).receipt.gaps >= 2
-    known = len(life.gaps())
+    known = len(life.ledger.gaps())
     assert known >= 2
-    assert (life.forget_gaps("api"), life.gaps()) == (known, [])
+    assert (life.ledger.forget_gaps("api"), life.ledger.gaps()) == (known, [])
 
 
 def test_a_refused_text_is_a_gap_and_the_others_are_answered():
@@ -382,3 +383,27 @@ def test_a_family_that_reads_no_gaps_refuses_a_source_that_makes_them():
     )
     with pytest.raises(BadInput, match="reads no gaps"):
         thrifty.Lifetime(thrifty.Trees()).learn("t", lab, [0, 1, 0])
+
+
+def test_a_gap_opens_no_discount():
+    """A cheap test that would open a discount and is always refused: the other pays in full."""
+    calls = []
+
+    def lab(ids, names):
+        calls.append(list(names))
+        if "cheap" in names:
+            raise NotBilled("none to be had")
+        return [[1.5] * len(names) for _ in ids]
+
+    prices = thrifty.PriceList(
+        {"cheap": 1, "dear": 8}, discounts={"tube": {"cheap": "0.5", "dear": 4}}
+    )
+    source = thrifty.Source.from_callable(
+        lab, examples=["p"], features=["cheap", "dear"], name="lab", prices=prices, boolean=[],
+        attempts=1, on_failure="gap", tries=2,
+    )  # fmt: skip
+    life = thrifty.Lifetime()
+    cells = Cells(source, ledger=life.ledger, task="t")
+    assert np.isnan(cells.get([0], [0])).all()
+    assert cells.get([0], [1]).tolist() == [[1.5]]
+    assert calls[-1] == ["dear"] and life.balance().spent == 8.0

@@ -13,7 +13,7 @@ from thrifty.errors import BadInput
 @pytest.fixture
 def long(tmp_path, monkeypatch):
     """A file that counts as too long, in seven row groups."""
-    monkeypatch.setattr("thrifty.cells.sources.columnar._KEPT", 1000)
+    monkeypatch.setattr("thrifty.cells.sources.parquet._KEPT", 1000)
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.normal(size=(640, 4)).astype(np.float32), columns=list("abcd"))
     frame["word"] = rng.choice(["x", "y", "z"], 640)
@@ -41,7 +41,7 @@ def test_a_task_is_the_same_as_in_memory(long, monkeypatch):
     source = thrifty.Source.from_parquet(path, allow_missing=True)
     one = rare.learn("t", source, y, spend="30 %")
     assert not {0, 1, 2, 3} & set(source._table)
-    monkeypatch.setattr("thrifty.cells.sources.columnar._KEPT", 10**9)
+    monkeypatch.setattr("thrifty.cells.sources.parquet._KEPT", 10**9)
     usual = thrifty.Lifetime(random_state=0)
     other = usual.learn("t", thrifty.Source.from_parquet(path, allow_missing=True), y, spend="30 %")
     assert one.receipt == other.receipt

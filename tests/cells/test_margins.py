@@ -7,13 +7,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from tests.cells.price_lists import random_list
 
-from thrifty import Cells, PriceList, Source
+from tests.cells.price_lists import random_list
+from thrifty import PriceList, Source
 from thrifty.cells import Ledger
-from thrifty.cells.bit_cells import BitCells
-from thrifty.cells.bits import bits_of
-from thrifty.cells.matching import match_features
+from thrifty.cells.bit_cells import Bit, BitCells
+from thrifty.cells.features import match_features
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
 
@@ -73,7 +73,9 @@ def test_bits_of_a_cell_that_is_there_cost_nothing_more():
     X = rng.normal(size=(200, 3))
     source = Source.from_array(X, feature_names=["na", "k", "cl"])
     cells = Cells(source, PriceList({"cl": 3}, orders={"panel": (5, ["na", "k"])}))
-    bits = BitCells(cells, bits_of(cells))
+    bits = BitCells(
+        cells, [bit for f in source.feature_names for bit in (Bit(f), Bit(f, "missing"))]
+    )
     before = bits.margins([150], np.arange(bits.n_features))[0]
     na = np.flatnonzero(bits.parents == 0)
     untouched = next(r for r in range(200) if not cells.looked_at(r, 0))

@@ -7,9 +7,10 @@ import pytest
 from scipy import sparse
 
 import thrifty
-from thrifty import Cells, Source
+from thrifty import Source
 from thrifty.cells import Ledger
 from thrifty.errors import BadInput, MalformedAnswer
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
 
 X = np.array([[0.0, 1.5], [1.0, 2.5], [1.0, 3.5], [0.0, 4.5]])
@@ -31,7 +32,9 @@ def test_a_masked_label_is_none():
     with pytest.raises(BadInput, match="masked"):
         life.learn("t", X, np.ma.array(Y, mask=[0, 1, 0, 0]))
     with pytest.raises(BadInput, match="masked"):
-        thrifty.MonomialRegressor(max_degree=1).fit(X + 1, np.ma.array(Y, mask=[0, 1, 0, 0]))
+        thrifty.estimators.MonomialRegressor(max_degree=1).fit(
+            X + 1, np.ma.array(Y, mask=[0, 1, 0, 0])
+        )
 
 
 def test_a_masked_answer_is_malformed():

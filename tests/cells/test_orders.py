@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cells.price_lists import random_list
 
-from thrifty import Budget, Cells, PriceList, Source
+from tests.cells.price_lists import random_list
+from thrifty import Budget, PriceList, Source
 from thrifty.cells import Ledger
 from thrifty.cells.prices.cover import Cover, Offer
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
 
@@ -173,13 +174,7 @@ def test_rows_of_the_same_kind_are_priced_at_once():
 
 
 def test_a_single_price_next_to_an_order_counts_now():
-    """0.1 ignored it without a word; with together= it still means what it did, and warns."""
     assert PriceList({"a": 1, "b": 1}, orders={"ab": (7, ["a", "b"])}).price(["a"]) == 1.0
-    with pytest.warns(DeprecationWarning, match="together=.*called orders="):
-        old = PriceList({"a": 1, "b": 1}, together={"ab": (7, ["a", "b"])})
-    assert old.price(["a"]) == 7.0
-    with pytest.warns(DeprecationWarning, match="panels=.*called fees="):
-        assert PriceList(1, panels={"p": (2, ["a"])}).price(["a"]) == 3.0
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty import Cells, Source
+from tests.crash import Crash, crash_at
+from thrifty import Source
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.book import on_point
 from thrifty.errors import BadInput, BadParameter, PurchaseInDoubt, StoreError
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore, SQLiteStore
-from thrifty.testing import Crash, FakeProvider, crash_at
+from thrifty.testing import FakeProvider
 
 IDS = [f"p{i}" for i in range(130)]
 FEATURES = [f"f{i}" for i in range(9)]
@@ -51,7 +53,9 @@ def test_a_family_learns_the_same_tree_from_a_provider():
         X = np.asarray(task.X)
         provider = FakeProvider(lambda e, f, X=X: int(X[int(e), int(f[1:])]))
         source = provider.source(range(200), [f"x{i}" for i in range(30)], prices=1)
-        paid = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", source, task.y)
+        paid = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9)).learn(
+            "t", source, task.y
+        )
         free = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", X, task.y)
         assert paid.model.tree_ == free.model.tree_
         assert paid.receipt.cells == free.receipt.cells == sum(provider.bill().cells.values())
@@ -188,7 +192,10 @@ def test_inside_a_running_event_loop():
 
 
 def test_the_same_patient_in_two_tasks_is_the_same_cell():
-    provider, life = FakeProvider(), thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    provider, life = (
+        FakeProvider(),
+        thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9)),
+    )
     for task, ids in (("one", IDS[:60]), ("two", IDS[40:100])):
         source = provider.source(ids, FEATURES, prices=1)
         life.learn(task, source, [provider.value(e, "f4") for e in ids])
@@ -221,14 +228,14 @@ def test_a_provider_gets_ids_as_the_user_wrote_them():
 
 def test_predictions_pay_through_the_lifetimes_ledger(tmp_path):
     provider, store = FakeProvider(), tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store, budget=thrifty.Budget(10**9))
     train = provider.source(IDS[:50], FEATURES, prices=2)
     life.learn("t", train, [provider.value(e, "f4") for e in IDS[:50]])
     before = provider.bill().calls
     new = provider.source(IDS[40:70], FEATURES, prices=2)
     right = [provider.value(e, "f4") for e in IDS[40:70]]
     with pytest.raises(BadInput, match=r"life\.predict"):
-        life["t"].predict(new)
+        life["t"].model.predict(new)
     first = life.predict("t", new)
     assert first.values.tolist() == right
     assert first.receipt.cells == 20, "ten of the thirty were paid for in learning"

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thrifty
-from thrifty import Budget, Cells, PriceList, Source
+from thrifty import Budget, PriceList, Source
 from thrifty.cells import Ledger
 from thrifty.cells.prices.money import amount_text, read_amount
-from thrifty.errors import BadInput, BudgetExceeded, ChangedValue, MixedCurrencies
+from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
 
@@ -184,19 +185,6 @@ def test_a_value_that_expires_within_a_task_stays_until_its_end():
     now[0] = 100.0
     cells.get([0], [0])
     assert provider.bill().calls == 1
-
-
-@pytest.mark.filterwarnings("ignore:PriceList:DeprecationWarning")
-def test_a_changed_value_shows_both():
-    values = {"a": 0, "b": 1}
-    provider, book = FakeProvider(lambda e, f: values[f]), ledger()
-    paid(1, ["a", "b"], provider, book).get([0], [0])
-    values["a"] = 1
-    record = PriceList(1, together={"record": (3, ["a", "b"])})
-    with pytest.raises(ChangedValue, match=r"is 0 in the ledger.*now gave 1"):
-        paid(record, ["a", "b"], provider, book).get([0], [1])
-    assert [p.status for p in book.open_purchases()] == ["changed"]
-    assert paid(1, ["a", "b"], provider, book).get([0], [0]).tolist() == [[0]]
 
 
 @pytest.mark.parametrize(

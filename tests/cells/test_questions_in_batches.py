@@ -6,11 +6,12 @@ import threading
 
 import pytest
 
-from thrifty import Cells, ChatServer, Question, Rates, Source
+from thrifty import ChatServer, Question, Rates, Source
 from thrifty.cells import Ledger
 from thrifty.errors import NotBilled, ProviderError, PurchaseInDoubt
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
-from thrifty.testing.chat_server import LocalChatServer
+from thrifty.testing.provider import LocalChatServer
 
 RATES = Rates("0.15 USD", "0.60 USD", cached="0.03 USD")
 TEXTS = {f"note {i}": f"Patient {i} is {40 + i} years old." for i in range(6)}

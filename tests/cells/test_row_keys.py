@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from thrifty.cells.sources import Source
-from thrifty.cells.sources.row_keys import row_keys
-from thrifty.trees.taught_rows import TaughtRows
+from thrifty.cells.sources.some_rows import row_keys
+from thrifty.trees.representation import TaughtRows
 
 WORD = 2**64
 

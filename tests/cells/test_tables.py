@@ -8,8 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 import thrifty
-from thrifty import Cells, Source
+from thrifty import Source
 from thrifty.errors import BadInput
+from thrifty.protocol import Cells
 
 FEATURES = ["f0", "f1", "weird \"'; DROP TABLE t; --"]
 

@@ -251,3 +251,27 @@ def test_bad_input(life):
         thrifty.Oracle(thrifty.Question("How many?", "number"), texts=["a"], server=print)
     everything = life.answer("large", X, oracle=oracle, agree=1.0)
     assert everything.by_oracle.all() and "for certain" in str(everything)
+
+
+def test_precision_of_one_class_of_several_rests_on_that_class_alone():
+    """Labels of rows that are answered wrongly with other classes bring no credit."""
+    rng = np.random.default_rng(0)
+    n = 900
+    y = np.where(rng.random(n) < 0.4, "a", np.where(rng.random(n) < 0.5, "b", "c"))
+    learned_as = np.array([{"a": "a", "b": "c", "c": "b"}[label] for label in y])
+    shown = np.where((y != "a") & (rng.random(n) < 0.2), "a", y)  # some b and c look like a
+    X = np.column_stack([shown == word for word in "abc"]).astype(float)
+    life = thrifty.Lifetime(prices=0)
+    life.learn("word", X[:300], learned_as[:300])
+    rest, truth = X[300:], y[300:]
+    others = {row: truth[row] for row in range(600) if shown[300 + row] != "a"}
+    oracle = thrifty.Oracle(
+        lambda rows: [truth[int(row)] for row in rows], classes=["a", "b", "c"], known=others
+    )
+    missed = 0
+    for seed in range(10):
+        found = life.answer("word", rest, oracle=oracle, precision=0.9, of="a", random_state=seed)
+        missed += (truth[found.values == "a"] == "a").mean() < 0.9
+        life = thrifty.Lifetime(prices=0)  # labels that were bought would be known
+        life.learn("word", X[:300], learned_as[:300])
+    assert missed <= 2, missed

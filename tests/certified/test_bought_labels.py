@@ -138,7 +138,7 @@ def test_a_label_of_one_task_is_a_feature_of_the_next(tmp_path, later):
         assert len(ask.asked) == 300
         both = oracle.beside(X, "large")
         assert both.feature_names[-1] == "large"
-        owned = thrifty.Cells(both, ledger=life.ledger, task="look").owned_rows([5])
+        owned = thrifty.protocol.Cells(both, ledger=life.ledger, task="look").owned_rows([5])
         assert sorted(owned.tolist()) == sorted(int(i) for i in ask.asked)  # free where owned
         learned = life.learn("angry", both, angry, spend="2 USD")
         assert len(ask.asked) == len(set(ask.asked)) <= 500
@@ -158,7 +158,7 @@ def test_labels_beside_a_table_keep_its_kinds():
         lambda rows: [["low", "high"][int(r) % 2] for r in rows], classes=["low", "high"], price=1
     )
     source = oracle.beside(frame, "level")
-    cells = thrifty.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+    cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
     found = cells.get([0, 1, 2], [0, 1, 2])
     assert source.categories[2] == ("low", "high")
     assert found[:, 2].tolist() == [0.0, 1.0, 0.0] and cells.receipt().cost == 3
@@ -214,3 +214,16 @@ def test_bad_input():
         thrifty.Lifetime().learn("large", X, oracle, spend="1 USD")
     with pytest.raises(BadParameter, match="Models"):
         thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("large", X, oracle, spend="1 USD")
+
+
+def test_lines_of_a_task_with_bought_labels_are_what_it_cost():
+    """Cells of a priced table stood on no line once there were lines of labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    ids = [f"p{i}" for i in range(60)]
+    table = thrifty.Source.from_array(X, examples=ids, name="ward")
+    life = thrifty.Lifetime(prices=dict.fromkeys(table.feature_names, 2), random_state=0)
+    oracle = thrifty.Oracle(lambda some: [X[ids.index(i), 0] > 0 for i in some], price=1)
+    receipt = life.learn("t", table, oracle, spend=120).receipt
+    assert receipt.cells > 0 and len(receipt.lines) == 2
+    assert sum(amount for _, _, amount in receipt.lines) == pytest.approx(receipt.cost)

@@ -7,14 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.certified.certificate import certificate_of
-from thrifty.certified.certify import _BETTORS, _Run, certify
-from thrifty.certified.divergence import GAINS, divergence, least_checks, suspects, upper
-from thrifty.certified.error_rates import ErrorRates
-from thrifty.certified.plan import design
-from thrifty.certified.strata import Strata
-from thrifty.certified.targets import agreement, precision_of, recall_of
-from thrifty.certified.wealth import Wealth
+from thrifty.certified.certify import _BETTORS, ErrorRates, Wealth, _Run, certificate_of, certify
+from thrifty.certified.plan import (
+    GAINS,
+    Strata,
+    agreement,
+    design,
+    divergence,
+    least_checks,
+    precision_of,
+    recall_of,
+    suspects,
+    upper,
+)
 from thrifty.errors import BadParameter
 
 

@@ -59,5 +59,5 @@ def test_a_label_is_no_feature_of_later_tasks(table, tmp_path):
     run(*learn, "--label", "sick", "--spend", "10 %")
     with thrifty.Lifetime.open(tmp_path / "b.db") as life:
         names = [f"f{i}" for i in range(30)] + ["sick", "ill"]
-        used = {names[f] for f in life["sick"].table_.features.tolist()}
+        used = {names[f] for f in life["sick"].model.table_.features.tolist()}
     assert "f1" in used and "ill" not in used

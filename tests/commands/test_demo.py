@@ -54,13 +54,13 @@ def test_too_few_features_is_said(tmp_path):
 
 def test_ten_answers_share_the_pixels_of_a_scan(ran):
     from thrifty import Lifetime
-    from thrifty.commands.demo_digits import _ours
+    from thrifty.commands.demo import _ours
 
     folder, said = ran
     here, pixels = _ours(folder / "digits.db", 3)  # again, in this process
-    assert here["thrifty"] == [row["thrifty"] for row in said["digits"]]
-    with Lifetime.open(folder / "digits.db", name="digits") as life:
-        assert pixels == max(len(life[name].features_) for name in life)
+    assert here == [row["thrifty"] for row in said["digits"]]
+    with Lifetime.open(folder / "digits.db") as life:
+        assert pixels == max(len(life[name].model.features_) for name in life)
         learning = life.balance().learning
     assert sum(row["cost"] for row in said["digits"]) == pytest.approx(learning)
     assert learning <= 0.15 * 766.08

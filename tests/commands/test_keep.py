@@ -1,4 +1,4 @@
-"""``thrifty backup``, ``restore``, ``purge`` and ``export --cells``, on real stores."""
+"""``thrifty store backup``, ``restore``, ``purge`` and ``export --cells``, on real stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 import thrifty
 from thrifty.cli import app
 from thrifty.errors import ExamplePurged, StoreError
-from thrifty.models.memory.controls import controls_of
 from thrifty.testing import FakeProvider
 
 pd = pytest.importorskip("pandas")
@@ -44,7 +43,11 @@ def value(example, feature):
 def clinic(store):
     """A lifetime whose cells come from a provider, and its bill."""
     provider = FakeProvider(value)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()), store=store)
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()),
+        store=store,
+        budget=thrifty.Budget(10**9),
+    )
 
     def source(ids=IDS):
         return provider.source(
@@ -72,16 +75,16 @@ def holds(data: bytes, wanted: float) -> bool:
 def test_a_copy_is_whole_and_comes_back(tmp_path):
     store, copy = tmp_path / "s.db", tmp_path / "copy.db"
     life, provider, source = clinic(store)
-    run("backup", store, copy)
+    run("store", "backup", store, copy)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    asked = run("backup", store, copy, ok=False)
+    asked = run("store", "backup", store, copy, ok=False)
     assert "there already" in str(asked.exception)
     spent = life.balance().spent
     life.predict("t", source(["p100", "p101"]))
     assert thrifty.Lifetime.open(copy).balance().spent == spent < life.balance().spent
     life.close()
-    assert "--replace" in str(run("restore", copy, store, ok=False).exception)
-    said = run("restore", copy, store, "--replace").stderr
+    assert "--replace" in str(run("store", "restore", copy, store, ok=False).exception)
+    said = run("store", "restore", copy, store, "--replace").stderr
     assert "compare the provider's bill" in said
     again = thrifty.Lifetime.open(store)
     assert again.balance().spent == spent and list(again) == ["t"]
@@ -96,29 +99,29 @@ def test_a_copy_is_made_while_others_write_and_damage_is_noticed(tmp_path):
     writing = sqlite3.connect(store, isolation_level=None)
     writing.execute("BEGIN IMMEDIATE")
     writing.execute("UPDATE lifetimes SET spent = 0")
-    run("backup", store, tmp_path / "copy.db")
+    run("store", "backup", store, tmp_path / "copy.db")
     writing.execute("ROLLBACK")
     assert thrifty.Lifetime.open(tmp_path / "copy.db").balance().spent == 240
     (tmp_path / "no.db").write_bytes(b"nothing of ours" * 100)
     for source in ("no.db", "absent.db"):
-        asked = run("backup", tmp_path / source, tmp_path / "c.db", ok=False)
+        asked = run("store", "backup", tmp_path / source, tmp_path / "c.db", ok=False)
         assert isinstance(asked.exception, StoreError)
     assert not (tmp_path / "c.db").exists()
-    assert "pg_dump" in str(run("backup", "postgresql://x/y", "c", ok=False).exception)
+    assert "pg_dump" in str(run("store", "backup", "postgresql://x/y", "c", ok=False).exception)
 
 
 def purged(store, place, bytes_of):
     life, provider, source = clinic(store)
     life.predict("t", source(["p100"]))
-    spent, bill = life.balance().spent, life.bill_rows()
+    spent, bill = life.balance().spent, life._bill_rows()
     assert holds(bytes_of(), SECRET + 1)
     life.close()
-    said = run("purge", place, "p7").stderr
+    said = run("store", "purge", place, "p7").stderr
     assert "3 features had a value of 'p7'" in said and "its bill stays" in said
     assert not holds(bytes_of(), SECRET + 1)
     again = thrifty.Lifetime.open(store)
-    assert again.balance().spent == spent and again.bill_rows() == bill
-    assert [what for _, what, _, _ in again.changes()] == ["purge"]
+    assert again.balance().spent == spent and again._bill_rows() == bill
+    assert [what for _, what, _, _ in again.ledger.changes()] == ["purge"]
     with pytest.warns(ExamplePurged, match=r"'p7' were taken out .* bought again"):
         made = again.predict("t", source(["p7", "p8"]))
     assert made.receipt.cells == made.receipt.cells_per_row[0] > 0
@@ -127,7 +130,7 @@ def purged(store, place, bytes_of):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again.predict("t", source(["p7", "p8"]))
-    assert "no example 'p999'" in str(run("purge", place, "p999", ok=False).exception)
+    assert "no example 'p999'" in str(run("store", "purge", place, "p999", ok=False).exception)
     again.close()
 
 
@@ -165,34 +168,10 @@ def test_purged_values_are_gone_from_postgres(postgres):
     purged(url, url, bytes_of)
 
 
-def test_rows_that_the_memory_keeps_as_controls_go_too(tmp_path):
-    store, ids = tmp_path / "s.db", [f"p{i}" for i in range(60)]
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"), index=ids)
-    X.loc["p7"] = SECRET
-    source = thrifty.Source.from_frame(X, examples=ids, name="lab")
-    with thrifty.Lifetime(thrifty.Models(), store=store) as life:
-        life.learn("t", source, [i % 6 == 1 for i in range(60)], spend=240)
-        by_the_task = kept_values(life).count(SECRET)
-        life.background(source, rows=60)
-        assert kept_values(life).count(SECRET) > by_the_task > 0
-        life.forget("t")
-    run("purge", store, "p7")
-    with thrifty.Lifetime.open(store) as life:
-        assert SECRET not in kept_values(life)
-        with pytest.warns(ExamplePurged, match="p7"):
-            life.learn("u", source, [i % 5 == 1 for i in range(60)], spend=120)
-
-
-def kept_values(life):
-    columns = controls_of(life.representation).columns.values()
-    return [value for _, values in columns for value in values.tolist()]
-
-
 def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):
     store = tmp_path / "s.db"
     provider = FakeProvider(value, faults=[[[SECRET, 1.0]]])
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, budget=thrifty.Budget(10**9))
     with pytest.raises(thrifty.errors.ProviderError):
         life.learn(
             "t",
@@ -200,7 +179,7 @@ def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):
             [0, 1],
         )
     life.close()
-    run("purge", store, "p7")
+    run("store", "purge", store, "p7")
     left = sqlite3.connect(store).execute("SELECT answer FROM purchases").fetchall()
     assert all(answer is None for (answer,) in left)
     assert not holds(store.read_bytes(), SECRET)
@@ -209,7 +188,7 @@ def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):
 def test_without_a_word_what_was_learned_is_exported_and_no_cell(tmp_path):
     store, out = tmp_path / "s.db", tmp_path / "all.json"
     life, _, _ = clinic(store)
-    run("export", store, "--out", out)
+    run("store", "export", store, "--out", out)
     told = json.loads(out.read_text())
     assert [task["task"] for task in told["tasks"]] == ["t"]
     assert told["tasks"][0]["cost"] == life.balance().spent > 0
@@ -227,12 +206,12 @@ def test_cells_of_providers_and_of_tables_are_exported_with_who_bought_them(tmp_
         return thrifty.Source.from_frame(frame[:n], examples=ids, name="ward")
 
     other = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.Paper()), store=store, name="ward"
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), store=store, name="ward"
     )
     other.learn("first", table(20), frame["w"][:20].to_numpy())
     other.learn("second", table(30), (frame["x"] & frame["y"]).to_numpy())
     other.forget("first")
-    run("export", store, "--cells", "--out", out)
+    run("store", "export", store, "--cells", "--out", out)
     rows = list(csv.DictReader(out.open()))
     spent = life.balance().spent / 2 + other.balance().spent
     assert len(rows) == spent

@@ -130,7 +130,7 @@ def in_shell(clinic, *arguments, **environment):
 
 
 def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
-    file, store = paid_file(clinic), clinic / "paid.db"
+    file, store = paid_file(clinic, budget="9999 EUR"), clinic / "paid.db"
     stopped = in_shell(clinic, "learn", file, LAB_FAULTS='["", "error-after"]')
     assert stopped.returncode == 1
     assert "paid.db 2 --billed" in stopped.stderr and "Traceback" not in stopped.stderr
@@ -154,12 +154,12 @@ def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
     cells = [(e, f) for line in billed for e in line["ids"] for f in line["names"]]
     assert len(cells) == len(set(cells)) == 240
 
-    assert run("tasks", store).stdout == "ill\tscratch\n"
+    assert run("show", store).stdout == "ill\tscratch\t480 EUR\n"
     assert "ill" in run("bill", store).stdout
     assert "f1?" in run("show", store, "ill").stdout
-    run("export", store, "--out", clinic / "all.json")
+    run("store", "export", store, "--out", clinic / "all.json")
     assert [t["task"] for t in json.loads((clinic / "all.json").read_text())["tasks"]] == ["ill"]
-    run("export", store, "--cells", "--out", clinic / "cells.csv")
+    run("store", "export", store, "--cells", "--out", clinic / "cells.csv")
     exported = pd.read_csv(clinic / "cells.csv")
     assert len(exported) == 240
     assert all(
@@ -168,7 +168,9 @@ def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
     )
     assert set(exported["task"]) == {"ill"} and set(exported["source"]) == {"lab:ask"}
     predicted = run("predict", file, "--task", "ill")
-    assert predicted.stdout.splitlines()[0] == "id,ill,probability of 0,probability of 1,cost"
+    assert predicted.stdout.splitlines()[0] == (
+        "id,ill,probability,sure,stopped,probability of 0,probability of 1,cells,cost"
+    )
     assert "0 cells bought" in predicted.stderr
 
 
@@ -227,7 +229,7 @@ def test_a_file_that_is_wrong_says_what_is_wrong(clinic, text, message):
 
 
 def test_stores_that_are_not_there(tmp_path):
-    for command in ("tasks", "bill", "resolve"):
+    for command in ("show", "bill", "resolve"):
         error = run(command, tmp_path / "no.db", fails=True).exception
         assert isinstance(error, StoreError) and "no store" in str(error)
     assert not (tmp_path / "no.db").exists(), "looking makes no store"

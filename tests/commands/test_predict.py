@@ -15,6 +15,7 @@ from thrifty.cli import app
 pd = pytest.importorskip("pandas")
 
 PROBABILITIES = (": probability of 0", ": probability of 1")
+HOW_SURE = (": probability", ": sure", ": stopped")
 
 
 @pytest.fixture
@@ -104,13 +105,14 @@ def test_several_tasks_in_one_walk(tmp_path):
     done = CliRunner().invoke(app, [*given, str(store), "--sure", "0.8"])
     assert done.exit_code == 0, done.output
     head = done.stdout.splitlines()[0].split(",")
-    shown = [f"{task}{of}" for task in ("ill", "tall") for of in ("", *PROBABILITIES)]
-    assert head == ["id", *shown, "cost"], "a probability says whose it is"
+    columns = ("", *HOW_SURE, *PROBABILITIES)
+    named = [f"{task}{of}" for task in ("ill", "tall") for of in columns]
+    assert head == ["id", *named, "cells", "cost"], "a probability says whose it is"
     told = CliRunner().invoke(app, [*given, str(store), "--json"])
     told = json.loads(told.stdout)
     assert told["tasks"] == ["ill", "tall"]
     assert len(told["probabilities"]["tall"]["n0"]) == len(told["classes"]["tall"]) == 2
     with thrifty.Lifetime.open(store) as life:
         frame = life.predict(["ill", "tall"], X[:20]).to_frame()
-    assert list(frame) == ["id", *shown, "cells", "cost"]
+    assert list(frame) == ["id", *named, "cells", "cost"]
     assert (frame["tall"] == list(told["predictions"]["tall"].values())).all()

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from thrifty.cli import app
 from thrifty.errors import BadInput
-from thrifty.testing.chat_server import LocalChatServer
+from thrifty.testing.provider import LocalChatServer
 
 ARGS = ["-q", "Is it wet?", "--model", "m", "--rates", "0.15 USD", "0.60 USD", "--key-from", ""]
 

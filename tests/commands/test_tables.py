@@ -148,12 +148,12 @@ def test_a_kind_told_once_holds_next_month_and_at_prediction(tmp_path):
         truth = with_decimal_commas(path, seed, n)
     store = ("--store", tmp_path / "c.db", "--id", "patient")
     said = run("learn", jan, "--label", "ill", *store).stderr
-    assert "kinds={'weight': 'number'}" in said  # text it is, but most of it reads as numbers
-    run("forget", tmp_path / "c.db", "ill")
+    assert "--kinds 'weight=number'" in said  # text it is, but most of it reads as numbers
+    run("store", "forget", tmp_path / "c.db", "ill")
     run("learn", jan, "--label", "ill", "--kinds", "weight=number", *store)
     run("learn", feb, "--label", "ill", "--update", *store)
-    assert "ill@2" in run("versions", tmp_path / "c.db").output
-    assert "which task" in str(run("versions", tmp_path / "c.db", "--rollback", ok=False).exception)
+    assert "ill@2" in run("store", "versions", tmp_path / "c.db").output
+    assert run("store", "rollback", tmp_path / "c.db", ok=False).exit_code == 2  # which task?
     out = tmp_path / "answers.csv"
     run("predict", new, "--task", "ill", *store, "-o", out)
     answers = [row["ill"] for row in csv.DictReader(out.open())]
@@ -168,7 +168,7 @@ def test_a_file_in_another_encoding_says_so(tmp_path):
 def test_options_of_a_table_are_not_for_task_files(tmp_path):
     (tmp_path / "tasks.yaml").write_text("source: {csv: a.csv}")
     asked = run("learn", tmp_path / "tasks.yaml", "--label", "ill", ok=False)
-    assert "are for tables" in str(asked.exception)
+    assert "--label is for tables" in str(asked.exception)
 
 
 def test_a_table_without_a_label_says_what_to_do(tmp_path):

@@ -16,37 +16,34 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 #: where something comes in that no type of ours describes
 BORDERS = {
     "what users bring": """
-        typing labels/partly cells/sources/base cells/sources/frame
+        typing labels/partly cells/sources/base
         cells/sources/gaps cells/sources/kinds cells/sources/oracle
-        cells/sources/questions cells/sources/sparse cells/prices/price_list
-        cells/prices/reading lifetime/many packed/inputs powers/laws
-        streams/task labels/classes trees/tree
+        cells/sources/questions cells/sources/array cells/prices/price_list
+        cells/prices/reading lifetime/many packed powers/laws
+        streams/tree_tasks labels/classes trees/tree
     """,
     "what users hold, with attributes of each family's own": """
-        errors lifetime/learned lifetime/lifetime serving trees/over_bits_model
+        errors lifetime/learned lifetime/lifetime lifetime/task serving trees/over_bits_model
     """,
     "families and learners of users, which know their own representation": """
         lifetime/booking lifetime/learning lifetime/versions
-        lifetime/outcomes engines/attempts powers/model protocol
-        testing/family_checks trees/learner
+        lifetime/outcomes models/fits/quality powers/model protocol
+        testing/family_checks trees/learned_trees
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """
-        cells/bits cells/ledger/book cells/ledger/purchase cells/sources/prompts
-        commands/learn commands/task_file commands/task_source models/memory/memory
-        report/dashboard/watch stores/families stores/settings stores/task_pages
-        trees/gains/class_weights
+        cells/bit_cells cells/ledger/book cells/ledger/ledger cells/ledger/purchase
+        cells/sources/answered cells/sources/prompts
+        commands/learn commands/task_file commands/task_source
+        report/dashboard stores/settings stores/task_pages
+        stores/model_pages
+        trees/gains
     """,
     "packages of others, with no types or with types that say Any": """
-        cells/sources/chat cells/sources/sql cli engines/pools kernels/lines kernels/progress
-        kernels/jit kernels/pure_child report/ink wrapped/lightgbm_trees
-        wrapped/xgboost_trees
+        cells/sources/sql cli engines kernels/lines
+        kernels/jit kernels/thresholds models/fits/tree_ensembles report/ink wrapped/readers
     """,
     "experiments and tools for tests, which take any model or answer": """
-        benchmarks/kernels benchmarks/measure reproduce/row reproduce/table_1
-        reproduce/table_1_powers reproduce/table_2 streams/anchor_tasks streams/list_tasks
-        streams/real_tasks testing/malformed testing/postgres testing/provider
-        testing/tribunal/provider_process testing/tribunal/rooms testing/tribunal/tribunal
-        testing/tribunal/worker
+        streams/anchor_tasks testing/provider
     """,
 }
 LISTED = sorted(name for names in BORDERS.values() for name in names.split())

@@ -31,15 +31,7 @@ def load(name):
 def test_the_page_names_every_example():
     named = set(re.findall(r"examples/architecture/(\w+)\.py", PAGE.read_text(encoding="utf-8")))
     assert named == {path.stem for path in FOLDER.glob("*.py")}
-    assert named == {
-        "a_gain",
-        "a_rule",
-        "a_source",
-        "a_store",
-        "a_family",
-        "a_model",
-        "a_way_to_buy",
-    }
+    assert named == {"a_gain", "a_rule", "a_source", "a_store", "a_family", "a_model"}
 
 
 def test_a_gain_is_raced_and_stored_by_name(tmp_path):
@@ -129,45 +121,49 @@ def test_a_file_and_a_folder_of_a_room_never_share_a_name():
         assert [name for name, times in names.items() if times > 1] == [], room
 
 
-def named_in(begins: str) -> set[str]:
-    """What a part of the page names in its tables, as it stands in the tree."""
-    text = PAGE.read_text(encoding="utf-8").partition(begins)[2]
-    assert text, f"the page has no part that begins with {begins!r}"
-    part = re.split(r"^(?:## |Inside `)", text, flags=re.MULTILINE)[0]
-    rows = [line for line in part.splitlines() if line.startswith("|")]
-    names = re.findall(r"`([\w./]+)`", "\n".join(rows))
-    return {name.removesuffix("/").removesuffix(".py") for name in names}
+def part(begins: str) -> list[str]:
+    """The rows of the tables in a part of the page, without headings and rules."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"## {begins}\n")[2]
+    assert text, f"the page has no part {begins!r}"
+    rows = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("|")]
+    return rows[2:]
 
 
-#: rooms that the page draws file by file
-DRAWN = [
-    "", "trees", "models", "models/buying", "models/evidence", "models/purses", "models/fits",
-    "models/asking", "models/memory", "models/held", "lifetime", "labels", "cells", "cells/sources",
-    "cells/prices", "cells/ledger", "stores", "lazy",
-]  # fmt: skip
+def test_the_table_names_every_room_and_nothing_else():
+    home = ROOT / "src" / "thrifty"
+    there = {path.stem for path in home.glob("*.py")} - {"__init__"}
+    there |= {
+        f"{path.parent.relative_to(home).as_posix()}/" for path in home.glob("**/__init__.py")
+    } - {"./"}
+    first = [row.split("|")[1] for row in part("The rooms")]
+    named = re.findall(r"`([\w./]+)`", " ".join(first))
+    assert len(named) == len(set(named))
+    assert there - set(named) == set(), "say on the page what lives there"
+    assert set(named) - there == set(), "these are gone"
 
 
-@pytest.mark.parametrize("folder", DRAWN)
-def test_the_tables_name_every_room_and_nothing_else(folder):
-    home = ROOT / "src" / "thrifty" / folder
-    there = {path.stem for path in home.glob("*.py")}
-    there |= {path.parent.name for path in home.glob("*/__init__.py")}
-    named = named_in(f"Inside `{folder}/`" if folder else "## The rooms")
-    assert there - {"__init__"} - named == set(), "say on the page what lives there"
-    # The text beside a room may name what is in it: cells/ledger, or a class such as Trees.
-    paths = {name for name in named if name not in there}
-    assert [n for n in paths if not n[0].isupper() and not (home / n).is_dir()] == []
+def test_every_file_that_the_page_names_is_there():
+    home = ROOT / "src" / "thrifty"
+    for row in part("The rooms"):
+        folder = re.findall(r"`([\w./]+)`", row.split("|")[1])[-1]
+        for name in re.findall(r"`(\w+\.py)`", row.split("|")[2]):
+            assert (home / folder / name).is_file(), row
+    for row in [*part("The way of one cell"), *part("Where a change goes")]:
+        for name in re.findall(r"`([\w/]+\.py|[\w/]+/)`", row):
+            assert (home / name).exists(), row
 
 
-def test_every_room_of_models_is_drawn():
-    models = ROOT / "src" / "thrifty" / "models"
-    assert {f"models/{path.parent.name}" for path in models.glob("*/__init__.py")} <= set(DRAWN)
+def test_a_typical_change_touches_four_files_at_most():
+    changes = part("Where a change goes")
+    assert len(changes) == 8
+    for row in changes:
+        said = row.split("|")[2]
+        # a file of its own is one too, wherever it is put
+        own = len(re.findall(r"a file in `[\w/]+/`|its own file", said))
+        assert 1 <= own + len(re.findall(r"`[\w/]+\.py`", said)) <= 4, row
 
 
-def test_a_way_to_buy_is_used_and_its_store_opens(tmp_path):
-    way = load("a_way_to_buy").FirstRows()
-    X = np.random.default_rng(0).normal(size=(200, 4))
-    life = thrifty.Lifetime(thrifty.Models(buying=way), store=str(tmp_path / "way.db"))
-    learned = life.learn("first", X, (X[:, 0] > 0).astype(int), spend="25 %")
-    assert learned.receipt.cells == 200 and learned.receipt.max_cells_per_example == 4
-    assert list(thrifty.Lifetime.open(str(tmp_path / "way.db"))) == ["first"]
+def test_the_page_is_read_in_two():
+    text = PAGE.read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)
+    assert len(prose.split()) <= 900

@@ -23,7 +23,14 @@ from typer.testing import CliRunner
 from thrifty.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("examples/*.md")])
+# docs/research is the record of earlier versions: nothing on it runs, and its names may be gone.
+PAGES = [
+    page
+    for page in sorted(
+        [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("examples/*.md")]
+    )
+    if page.parent.name != "research"
+]
 _FENCE = re.compile(r"^( *)```(\w+)?([^\n]*)\n(.*?)^\1```$", re.M | re.S)
 _QUIET = {"text", "", None, "mermaid", "json", "csv", "yaml", "toml", "bibtex"}
 

@@ -16,11 +16,11 @@ from thrifty.commands import task_file, task_source
 
 ROOT = Path(__file__).resolve().parents[2]
 # What changed between versions names what is gone; what is quoted of other packages is theirs.
-HISTORY = {"CHANGELOG.md", "changes_0_2.md"}
+HISTORY = {"CHANGELOG.md"}
 PAGES = [
     page
     for page in sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
-    if page.name not in HISTORY
+    if page.name not in HISTORY and page.parent.name != "research"
 ]
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _FENCES = re.compile(r"```.*?```", re.S)
@@ -49,7 +49,10 @@ def call_limits() -> list[str]:
 def public() -> dict[str, set[str]]:
     """Everything a page may call, by its last name, with its parameters."""
     found: dict[str, set[str]] = {}
-    for home in (thrifty, thrifty.streams, thrifty.bounds):
+    for home in (
+        thrifty, thrifty.agnostic, thrifty.bounds, thrifty.estimators, thrifty.results,
+        thrifty.streams, thrifty.trees,
+    ):  # fmt: skip
         for name in home.__all__:
             thing = getattr(home, name)
             if callable(thing):

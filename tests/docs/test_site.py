@@ -39,10 +39,12 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
     for name in list(group.commands):
         group.load(name)
         command = group.commands[name]
-        assert f"thrifty {name}" in page
-        assert command.help, f"thrifty {name} has no help"
-        for option in command.params:
-            assert option.name == "help" or option.help, f"thrifty {name}: {option.name}"
+        parts = getattr(command, "commands", {})
+        for typed, one in {name: command, **{f"{name} {p}": c for p, c in parts.items()}}.items():
+            assert f"thrifty {typed}" in page
+            assert one.help, f"thrifty {typed} has no help"
+            for option in one.params:
+                assert option.name == "help" or option.help, f"thrifty {typed}: {option.name}"
 
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty import kernels
-from thrifty.engines import grow_sharded
-from thrifty.engines.pools import open_pool
-from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.gain import entropy
-from thrifty.trees.growing.scratch import grow_from_scratch
+from thrifty.engines import open_pool
 
 ENGINES = [
     "loky",
@@ -96,12 +91,3 @@ def test_a_worker_of_dask_that_cannot_load_its_work_says_so(tmp_path, monkeypatc
     work = pool.submit(id, known_here_alone.Rule())
     with pytest.raises(thrifty.errors.BadInput, match="known_here_alone.*must be installed"):
         work.result(timeout=60)
-
-
-@pytest.mark.parametrize("engine", ENGINES[1:])
-def test_sharded_scratch(engine, pools):
-    task = thrifty.streams.trees(1, 1100, 2, 300, 3, random_state=2)[0]
-    expected = grow_from_scratch(
-        kernels.pack_tiles(task.X), read_classes(task.y), entropy, np.ones(1100)
-    )
-    assert grow_sharded(task.X, task.y, engine=pools(engine), n_jobs=2) == expected

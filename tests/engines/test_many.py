@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.engines import open_pool
-from thrifty.engines.pools import ENGINES
+from thrifty.engines import ENGINES, open_pool
 from thrifty.errors import BadInput, BadParameter, ContradictoryLabels, TaskExists
 
 FAMILIES = [
     thrifty.Trees(max_depth=4),
-    thrifty.Trees(max_depth=4, learner=thrifty.Paper(improve="features")),
-    thrifty.Trees(max_depth=4, learner=thrifty.Race()),
+    thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper(improve="features")),
+    thrifty.Trees(max_depth=4, learner=thrifty.trees.Race()),
 ]
 
 
@@ -52,7 +51,7 @@ def test_lists():
     assert_same(one_by_one(family, tasks), life)
 
 
-@pytest.mark.parametrize("rule", [thrifty.Restart(1), thrifty.Doubling()])
+@pytest.mark.parametrize("rule", [thrifty.agnostic.Restart(1), thrifty.agnostic.Doubling()])
 def test_rules_for_unrelated_tasks(rule):
     expected = one_by_one(thrifty.Trees(max_depth=4), stream(16), agnostic=rule)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=4), agnostic=rule)
@@ -100,11 +99,11 @@ def test_what_costs_money_is_bought_in_its_turn_and_once():
     X = stream(1)[0].X
     labels = [X[:, 1] & X[:, 2], X[:, 1], X[:, 2], X[:, 1] & X[:, 2]]
     one, two = [], []
-    expected = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    expected = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9))
     source = provider_of(X, one)
     for i, y in enumerate(labels):
         expected.learn(f"task {i}", source, y)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9))
     source = provider_of(X, two)
     life.learn_many([(f"task {i}", source, y) for i, y in enumerate(labels)], n_jobs=3)
     assert_same(expected, life)

@@ -42,7 +42,7 @@ def life_in(store, quick=True):
     family = thrifty.Models(LogisticRegression() if quick else None)
     life = thrifty.Lifetime(family, store=store, prices=PRICES, random_state=0)
     learned_on = table(seed=1, n=220)
-    life.learn("ill", learned_on[NAMES], labels(learned_on))
+    life.learn("ill", learned_on[NAMES], labels(learned_on), spend="100 %")
     return life
 
 
@@ -183,7 +183,7 @@ def test_what_is_owned_by_ids_is_not_paid_again(folder, small_parts, tmp_path):
     assert not made.to_frame()["cost"].iloc[100:300].any()
     again = life.predict("ill", folder, out=tmp_path / "again", **said)
     assert again.receipt.cost == 0
-    monitor = life.outcomes("ill", table()["patient"].tolist(), labels(table()))
+    monitor = life["ill"].outcomes(table()["patient"].tolist(), labels(table()))
     assert monitor.outcomes == 700
 
 
@@ -265,7 +265,9 @@ def test_a_budget_ends_before_a_part_and_not_within_it(folder, small_parts, tmp_
 def test_features_without_names_go_by_place(family, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.random((200, 6)) < 0.5
-    life = thrifty.Lifetime(family, prices=np.arange(1.0, 7), random_state=0)
+    life = thrifty.Lifetime(
+        family, prices=np.arange(1.0, 7), random_state=0, budget=thrifty.Budget(10**9)
+    )
     life.learn("both", X, X[:, 1] & X[:, 4])
     pandas.DataFrame(X, columns=[f"x{i}" for i in range(6)]).to_parquet(tmp_path / "x.parquet")
     made = life.predict("both", tmp_path / "x.parquet", out=tmp_path / "out").to_frame()

@@ -47,12 +47,12 @@ def test_what_was_quoted_in_january_was_paid(clinic):
 
 
 def test_two_price_changes_are_on_record(clinic):
-    changes = [what for _, what, _, _ in clinic.life.changes()]
+    changes = [what for _, what, _, _ in clinic.life.ledger.changes()]
     assert changes.count("prices") == 2
 
 
 def test_a_withdrawn_test_stops_nothing(clinic):
-    lines = clinic.life.bill_rows()
+    lines = clinic.life._bill_rows()
     assert sum(str(row["route"]).startswith("prediction") for row in lines) == 11
     assert all("alb" in clinic.facts[f"lacking {m}"] or not clinic.facts[f"lacking {m}"]
                for m in range(5, 13))  # fmt: skip
@@ -74,7 +74,7 @@ def test_the_monitor_finds_the_fall_of_autumn(clinic):
 def test_updates_made_versions_and_one_was_rolled_back(clinic):
     assert clinic.facts["April"] in ("present", "aside")
     assert len(clinic.facts["versions"]) == 4
-    states = {v.name: v.state for v in clinic.life.versions(TASK)}
+    states = {v.name: v.state for v in clinic.life[TASK].versions}
     assert states[clinic.facts["rolled back to"]] == "present"
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
+
+import numpy as np
+import pytest
+
+import thrifty
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
@@ -18,31 +28,75 @@ def load(name: str) -> ModuleType:
 
 
 def test_every_example_is_tested_here() -> None:
-    named = {"clinic", "clinic_year", "filter_texts", "question_bank", "wide_table"}
+    named = {"clinic_year", "filter_texts", "pipeline", "question_bank", "wide_table"}
     assert {path.stem for path in FOLDER.glob("*.py")} == named
+    assert {path.stem for path in FOLDER.glob("*.sh")} == {"clinic"}
 
 
-def test_the_clinic_saves_most_of_the_money_and_its_models_say_something(tmp_path: Path) -> None:
-    life = load("clinic").main(tmp_path, n_patients=400, asked=("diabetes",))
-    balance = life.balance()
-    assert 0 < balance.predictions < balance.learning
-    assert balance.learning < 0.3 * balance.everything and balance.left > 0
-    assert all(task.receipt.reused_cells > 0 for task in life.tasks[1:])
-    better = [
-        task.model.quality_.average_precision.value > 1.5 * task.model.quality_.guessing
-        for task in life.tasks
-    ]
-    assert sum(better) >= 3
-    assert (tmp_path / "clinic.html").stat().st_size > 50_000
+@pytest.fixture(scope="module")
+def year(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The clinic's year from an empty folder, typed as a user types it; what was said."""
+    commands, folder = tmp_path_factory.mktemp("bin"), tmp_path_factory.mktemp("clinic")
+    shell = {"thrifty": "-c 'from thrifty.cli import main; main()' ", "python3": ""}
+    for name, what in shell.items():
+        (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable} {what}"$@"\n')
+        (commands / name).chmod(0o755)
+    home = str(Path(thrifty.__file__).parents[1])
+    there = {"PATH": f"{commands}:{os.environ['PATH']}", "PYTHONPATH": home, "COLUMNS": "120"}
+    there["THRIFTY_ROW_SEED"] = "1"  # the same patients every time
+    done = subprocess.run(
+        ["sh", str(FOLDER / "clinic.sh"), str(folder)],
+        env={**os.environ, **there},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, done.stdout + done.stderr
 
 
-def test_the_question_bank_pays_once_and_survives_its_provider(tmp_path: Path, capsys) -> None:
-    life = load("question_bank").main(tmp_path, n_mails=80, n_labels=2)
+def test_a_year_in_the_clinic_is_typed(year: tuple[Path, str]) -> None:
+    folder, said = year
+    assert "all 2 tasks: about" in said and "left of the budget: 3,200 EUR" in said
+    assert "Average precision of " in said and "R squared" in said
+    assert "A prediction costs at most" in said
+    assert "rows are answered and written" in said and "larger --budget" in said
+    assert "never predicted" in said and "nobody" in said and "80 outcomes" in said
+    assert "Sepsis@2" in said
+    assert (folder / "clinic.html").stat().st_size > 50_000
+    assert not re.search(r"Traceback|Warning|life\.\w+\(|Lifetime", said)
+
+
+def test_the_clinics_bill_is_its_answers(year: tuple[Path, str]) -> None:
+    folder, _ = year
+    rows = list(csv.DictReader((folder / "mai-answers.csv").open(encoding="utf-8")))
+    assert len(rows) == 80 and all(row["Sepsis"] in ("ja", "nein") for row in rows)
+    with thrifty.Lifetime.open(folder / "clinic.db") as life:
+        balance = life.balance()
+        assert balance.left == pytest.approx(9000 - balance.spent)
+        assert balance.saved == pytest.approx(balance.everything - balance.spent)
+        assert 0 < sum(float(row["cost"]) for row in rows) <= balance.predictions
+    with thrifty.Lifetime.open(folder / "clinic-december.db") as copy:
+        assert copy.balance().spent == balance.spent
+
+
+def test_the_question_bank_survives_its_provider_and_is_certified(tmp_path: Path, capsys) -> None:
+    example = load("question_bank")
+    life, answers = example.main(tmp_path, n=500, labelled=120)
     said = capsys.readouterr().out
-    assert "billed, given up" in said
-    assert life.ledger.open_purchases() == []
-    assert [task.receipt.reused_cells > 0 for task in life.tasks] == [False, True]
-    assert life.balance().spent <= 20
+    assert "was in doubt: billed" in said and life.ledger.open_purchases() == []
+    truth = ["yes" if example.is_complaint(text) else "no" for text in example.mails(500)]
+    assert np.mean(np.asarray(answers.values) == truth) >= 0.9
+    assert answers.certificate.by_model > 0 and life.balance().spent <= 2
+
+
+def test_a_pipeline_learns_exports_and_serves(tmp_path: Path) -> None:
+    found = load("pipeline").main(tmp_path, n=300)
+    assert found["scores"].mean() > 0.6
+    assert found["learned"].receipt.cells <= 0.3 * 300 * 14
+    first = found["answers"].probabilities[0]
+    assert np.allclose(list(found["plain"].values()), first), "the file says what the model says"
+    assert found["said"]["value"] in ("left", "stayed") and found["asked"]
 
 
 def test_a_trait_is_read_from_few_columns_in_the_next_cohort(tmp_path: Path) -> None:

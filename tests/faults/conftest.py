@@ -48,7 +48,8 @@ class Clinic:
         return make(examples or self.examples, FEATURES, **options)
 
     def open(self, **options):
-        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
+        family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper())
+        options = {"budget": thrifty.Budget(10**9), **options}
         return thrifty.Lifetime(family, store=self.where, **options)
 
     def learn(self, life, task="t0", examples=None, **options):

@@ -32,15 +32,14 @@ import typer
 from click.testing import CliRunner
 
 import thrifty
-from thrifty import Cells, Source
+from thrifty import Source
 from thrifty.cells.sources.packed_file import PackedFile, seal_of
 from thrifty.cli import app
 from thrifty.errors import PurchaseInDoubt, ThriftyError
 from thrifty.packed import pack
+from thrifty.protocol import Cells
 from thrifty.report import read_store
-from thrifty.report.dashboard.app import make_app
-from thrifty.report.dashboard.guard import Guard
-from thrifty.report.dashboard.watch import Watcher
+from thrifty.report.dashboard import Guard, Watcher, make_app
 from thrifty.report.reader import Reader
 from thrifty.testing import FakeProvider
 
@@ -117,7 +116,9 @@ class Sound:
 
 def make_store(path: Path) -> None:
     provider = FakeProvider()
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=0, store=path)
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=3), prices=0, store=path, budget=thrifty.Budget(10**9)
+    )
     prices = thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR")
     for n, name in enumerate(("one", "two")):
         lab = provider.source(IDS, FEATURES, prices=prices, name="lab")
@@ -387,7 +388,7 @@ def an_address(sound: Sound, place: Path, chance: random.Random) -> None:
     shutil.copy(sound.store, path)
     watcher = Watcher(Reader(str(path)).look)
     watcher.look_once()
-    site = Guard(make_app(watcher, lambda purchase, outcome: None), PORT, TOKEN)
+    site = Guard(make_app(watcher, "life.db"), PORT, TOKEN)
     base = f"http://127.0.0.1:{PORT}"
     odd = ["0", "8", "7", "-1", "0000000000008", "9" * 30, "9" * 5000, "٣", "x", "%00", "..%2f..",
            "%ff%fe", "true", "<script>", "'; DROP TABLE tasks; --", "1e3", "%ud800"]  # fmt: skip

@@ -13,19 +13,28 @@ from thrifty.cells.ledger import (
     buying,
     compacted,
     ending,
+    gaps,
     ledger,
     next_calls,
     paid,
     plan,
     purchase,
-    real_costs,
     settlement,
 )
 from thrifty.cells.ledger.known import Known
-from thrifty.lifetime import bill
+from thrifty.cells.sources import answered
+from thrifty.lifetime import bill, doors
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["HISTORIC", "IN_PARTS", "OF_A_DISK", "OF_WHAT_IS_FREE", "SABOTAGES"]
+__all__ = [
+    "HISTORIC",
+    "IN_PARTS",
+    "OF_A_DISK",
+    "OF_A_TABLE",
+    "OF_WHAT_IS_FREE",
+    "SABOTAGES",
+    "TWELVE",
+]
 
 
 def seven_millionths_too_high(patch):
@@ -46,8 +55,8 @@ def the_bill_is_tripled(patch):
     def tripled(*given, **named):
         return [{**row, "cost": 3 * row["cost"]} for row in right(*given, **named)]
 
+    from tests.simulator import judge
     from thrifty.lifetime import learned
-    from thrifty.testing.simulator import judge
 
     cells = bill.bill_cells
 
@@ -128,7 +137,7 @@ def a_discount_is_not_given(patch):
 
 def resolving_forgets_the_cost(patch):
     patch.setattr(
-        ledger.Ledger, "_billed", lambda self, pages, of, cost: real_costs.Billed(of.block.costs)
+        ledger.Ledger, "_billed", lambda self, pages, of, cost: settlement.Billed(of.block.costs)
     )
 
 
@@ -176,7 +185,7 @@ def examples_are_not_charged(patch):
 
 
 def a_receipt_is_the_account_of_the_name(patch):
-    patch.setattr(paid.PaidCells, "_cost", lambda self: self._buyer.spent + 1)
+    patch.setattr(paid.PaidAccount, "_cost", lambda self: self._buyer.spent + 1)
 
 
 def what_has_expired_is_asked_for_under_its_old_key(patch):
@@ -264,6 +273,14 @@ def a_list_is_believed_whatever_was_billed(patch):
 OF_WHAT_IS_FREE = {made.__name__: made for made in (a_list_is_believed_whatever_was_billed,)}
 
 
+def what_others_own_meanwhile_is_charged_again(patch):
+    patch.setattr(doors, "refuse_what_is_owned", lambda *given: None)
+
+
+#: shows where several learn from one priced table
+OF_A_TABLE = {made.__name__: made for made in (what_others_own_meanwhile_is_charged_again,)}
+
+
 # -- parts of an answer that failed ------------------------------------------------------------
 
 
@@ -338,3 +355,146 @@ HISTORIC = {
     made.__name__: made
     for made in (a_refused_repetition_charged_twice, invented_zeros_after_a_cancel)
 }
+
+
+# -- twelve that were hard to find: each by the simulator within 10,000 histories --------------
+
+
+def no_last_check_before_a_call(patch):
+    """A purchase that was taken away while its call waited its turn is called all the same."""
+    patch.setattr(buying.Buyer, "_may_call", lambda self, purchase: not self._stopping)
+
+
+def an_older_value_wins(patch):
+    right = compacted._joined
+
+    def oldest(facts):
+        turned = [replace(one, times=-one.times) for one in facts]
+        found = right(turned)
+        return replace(found, times=-found.times)
+
+    patch.setattr(compacted, "_joined", oldest)
+
+
+def no_second_read_inside_the_transaction(patch):
+    """What others have settled since the door was opened is not looked at before buying."""
+    right = buying.Buyer.catch_up
+
+    def once(self, pages):
+        if not getattr(self, "caught_up", False):
+            right(self, pages)
+        self.caught_up = True
+
+    patch.setattr(buying.Buyer, "catch_up", once)
+
+
+def a_remainder_of_cents_is_lost(patch):
+    def cut_off(sum_, reserved):
+        whole = max(int(reserved.sum()), 1)
+        return np.array([sum_ * int(r) // whole for r in reserved], dtype=np.int64)
+
+    patch.setattr(answered, "divided", cut_off)
+    patch.setattr(settlement, "divided", cut_off)
+
+
+def a_refused_call_charges_examples(patch):
+    right = settlement._book
+
+    def charges(pages, ended, billed):
+        done = right(pages, ended, billed)
+        if ended.status == "refused":
+            pages.add_example_costs(ended.block.examples, ended.block.costs, ended.lifetime)
+        return done
+
+    patch.setattr(settlement, "_book", charges)
+
+
+def a_part_is_claimed_under_the_key_of_the_whole(patch):
+    right, call = next_calls.Asking.can_claim, buying.call_provider
+
+    def claims(self, old):
+        if "#" not in old.key or old.key in next_calls.IN_FLIGHT:
+            return right(self, old)
+        return right(self, old.with_(key=old.key.split("#")[0]))
+
+    async def as_the_whole(source, examples, features, key, *given, **named):
+        return await call(source, examples, features, key.split("#")[0], *given, **named)
+
+    patch.setattr(next_calls.Asking, "can_claim", claims)
+    patch.setattr(buying, "call_provider", as_the_whole)
+
+
+def contradicting_values_are_never_noticed(patch):
+    for module in (settlement, ending):
+        patch.setattr(module, "find_changes", lambda *given: [])
+
+
+def a_gap_after_one_failure(patch):
+    right = gaps.Failures.__init__
+    patch.setattr(
+        gaps.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
+    )
+
+
+class _OwesNothing:
+    """Pages that forget what is owed."""
+
+    def __init__(self, pages):
+        self._pages = pages
+
+    def __getattr__(self, name):
+        return getattr(self._pages, name)
+
+    def over(self):
+        return 0
+
+
+def what_is_owed_is_not_counted(patch):
+    right = settlement.check_budget
+
+    def forgets(pages, *given):
+        right(_OwesNothing(pages), *given)
+
+    patch.setattr(settlement, "check_budget", forgets)
+    patch.setattr(next_calls, "check_budget", forgets)
+
+
+def the_payment_of_a_fee_is_forgotten(patch):
+    """Once a task is committed: fees do not become columns."""
+    right = compacted._collect
+
+    def forgets(of, *given):
+        none = replace(of.block, draws=of.block.draws[:0], draw_rows=of.block.draw_rows[:0])
+        right(of.with_(block=none), *given)
+
+    patch.setattr(compacted, "_collect", forgets)
+
+
+def the_clock_decides_over_a_living_process(patch):
+    right = purchase.is_live
+
+    def by_the_clock(of, now):
+        mine = of.owner == purchase.me()
+        return right(of, now) if mine else of.status == "pending" and now <= of.give_up_at
+
+    for module in (purchase, next_calls, ledger):
+        patch.setattr(module, "is_live", by_the_clock)
+
+
+def a_failed_share_is_rounded_down(patch):
+    def down(costs, share):
+        return np.array([int(int(c) * share) for c in costs], dtype=np.int64)
+
+    patch.setattr(settlement, "_share", down)
+
+
+TWELVE = {
+    made.__name__: made
+    for made in (
+        no_last_check_before_a_call, an_older_value_wins, no_second_read_inside_the_transaction,
+        a_remainder_of_cents_is_lost, a_refused_call_charges_examples,
+        a_part_is_claimed_under_the_key_of_the_whole, contradicting_values_are_never_noticed,
+        a_gap_after_one_failure, what_is_owed_is_not_counted, the_payment_of_a_fee_is_forgotten,
+        the_clock_decides_over_a_living_process, a_failed_share_is_rounded_down,
+    )
+}  # fmt: skip

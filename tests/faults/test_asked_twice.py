@@ -7,10 +7,11 @@ import asyncio
 import numpy as np
 import pytest
 
-from thrifty import Cells, PriceList, Source, kernels
+from thrifty import PriceList, Source, kernels
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.owner import Process, simulated
 from thrifty.errors import ProviderError, StoreUnwritable
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
 
 GOOD = [[1.0]]

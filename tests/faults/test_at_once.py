@@ -38,7 +38,7 @@ def test_a_receipt_counts_what_its_own_task_bought(tmp_path):
 def test_receipts_of_threads_add_up_to_the_bill():
     """Eight tasks in threads over the same cells: together they bought each cell once."""
     provider = FakeProvider(delay=0.002)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9))
     source = [
         provider.source(IDS, FEATURES, prices=1, name="lab", max_examples=3) for _ in range(8)
     ]
@@ -121,7 +121,7 @@ def test_several_processes_make_one_store(store, rounds, tools, fast_path, reque
         def opens(where=where, ends=ends, start=start):
             os.close(start)
             os.read(ends, 1)
-            thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where)
+            thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where, budget=thrifty.Budget(10**9))
 
         pids = [tools.in_child(opens) for _ in range(6)]
         os.close(start)

@@ -12,12 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
-from thrifty import Cells, ChatServer, Source
+from thrifty import ChatServer, Source
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.answers import redacted
 from thrifty.cli import app
 from thrifty.errors import BadInput, StoreError, ThriftyError
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore
 from thrifty.stores.task_pages import names_from_text
 from thrifty.testing import FakeProvider
@@ -37,7 +38,7 @@ from thrifty.testing import FakeProvider
 )
 def test_features_that_a_store_claims_take_no_memory(tmp_path, said):
     where = tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=thrifty.Budget(10**9))
     life.learn("t", np.eye(8, dtype=bool), [0, 1, 0, 0, 0, 0, 0, 0])
     life.close()
     with sqlite3.connect(where) as db:
@@ -52,7 +53,7 @@ def test_features_that_a_store_claims_take_no_memory(tmp_path, said):
 @pytest.mark.parametrize("column", ["spent", "reserved"])
 def test_negative_money_is_no_balance(tmp_path, column):
     where = tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=thrifty.Budget(10**9))
     provider = FakeProvider()
     ids = [f"p{i}" for i in range(6)]
     source = provider.source(ids, ["a", "b"], prices=1)
@@ -120,7 +121,7 @@ def test_a_table_of_a_feature_that_is_not_there_is_said(tmp_path):
 
 def test_what_a_spreadsheet_would_run_is_text_in_an_export(tmp_path):
     where, out = tmp_path / "s.db", tmp_path / "cells.csv"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=thrifty.Budget(10**9))
     ids = ["+1+cmd|' /C calc'!A0", "=HYPERLINK(1)", "-2", "@SUM(1)", "plain", "\tx"]
     words = ["=1+1", "no"]
     source = Source.from_callable(
@@ -133,7 +134,7 @@ def test_what_a_spreadsheet_would_run_is_text_in_an_export(tmp_path):
     )
     Cells(source, ledger=life.ledger, task="-t").get(range(6), [0])
     life.close()
-    done = CliRunner().invoke(app, ["export", str(where), "--cells", "--out", str(out)])
+    done = CliRunner().invoke(app, ["store", "export", str(where), "--cells", "--out", str(out)])
     assert done.exit_code == 0, done.output
     rows = list(csv.reader(out.read_text().splitlines()))[1:]
     assert len(rows) == 6

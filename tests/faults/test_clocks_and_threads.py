@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-from thrifty import Budget, Cells, PriceList
+from thrifty import Budget, PriceList
 from thrifty.cells import Ledger
 from thrifty.cells.ledger import calls, owner
 from thrifty.errors import ClockWentBack, ProviderError
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import FakeProvider
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.crash import kill_at
 from thrifty.cells.ledger.book import POINTS
-from thrifty.testing import kill_at
 
 STORES = ("sqlite", "postgres")
 KINDS = ("plain", "async", "idempotent")

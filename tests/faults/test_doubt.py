@@ -81,7 +81,7 @@ def test_what_a_dead_process_left_is_asked_again(tmp_path, tools):
     log = tmp_path / "bill.log"
 
     def dies():
-        from thrifty.testing import kill_at
+        from tests.crash import kill_at
 
         kill_at("after-call")
         door(FakeProvider(log=log), ledger(path)).get(range(4), [0])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.malformed import malformed_answers
 from thrifty.cells import Cells, Ledger
 from thrifty.errors import MalformedAnswer, NotBilled, PurchaseFailed, PurchaseInDoubt
 from thrifty.stores import MemoryStore
-from thrifty.testing import FakeProvider, malformed_answers
+from thrifty.testing import FakeProvider
 
 KINDS = ("plain", "async", "idempotent")
 IDS, FEATURES = ["p1", "p2", "p3"], ["a", "b"]
@@ -22,7 +23,7 @@ def make(kind, faults, **options):
 
 
 def nothing_is_known(cells) -> bool:
-    return not cells._account.paid.known.known.any()
+    return not cells._account.known.known.any()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,7 +20,7 @@ def shopper(clinic, seed, budget, stop=None):
 
     def work():
         chance = random.Random(seed)
-        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
+        family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper())
         life = thrifty.Lifetime(family, store=clinic.where, budget=budget)
         cells = Cells(clinic.source(prices=1), ledger=life.ledger, task=f"task-{seed % 3}")
         while stop is None or not stop.exists():

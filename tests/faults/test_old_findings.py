@@ -119,7 +119,7 @@ def test_a_call_that_is_cancelled_from_inside_is_in_doubt(fn, error):
 
 
 def test_no_tree_is_learned_from_cells_that_nobody_answered():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(10**9))
     lab = Source.from_callable(cancelled, examples=IDS, features=FEATURES, name="lab", prices=1)
     with pytest.raises(PurchaseInDoubt):
         life.learn("t", lab, [0, 1, 0, 1, 0, 1])
@@ -129,7 +129,7 @@ def test_no_tree_is_learned_from_cells_that_nobody_answered():
 def test_after_buying_every_cell_is_there_or_it_is_an_error(monkeypatch):
     """Whatever makes the window end early, the door does not open on unanswered cells."""
     cells = door(FakeProvider().ask, ledger())
-    buyer = cells._account.paid._buyer
+    buyer = cells._account._buyer
 
     async def nothing(*_):
         return None

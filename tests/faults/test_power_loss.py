@@ -92,7 +92,7 @@ def check_what_is_left(folder, files, provider, acknowledged):
 
 def read_all(ledger, provider):
     cells = Cells(provider.source(IDS, FEATURES, prices=1), ledger=ledger)
-    known = cells._account.paid.known
+    known = cells._account.known
     out = {}
     for r, example in enumerate(IDS):
         for f, name in enumerate(FEATURES):

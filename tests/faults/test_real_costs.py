@@ -9,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
-from thrifty import Answered, Budget, Cells, PriceList, Source
+from thrifty import Answered, Budget, PriceList, Source
 from thrifty.cells import Ledger
 from thrifty.cli import app
 from thrifty.errors import BadInput, BudgetExceeded, CostAboveReservation, MalformedAnswer
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore, SQLiteStore
 
 IDS = [f"p{i}" for i in range(10)]
@@ -215,7 +216,7 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
         book.resolve(1, outcome)
         IN_FLIGHT.update(kept)
         book.budget = Budget(total=total)
-        cells._account.paid.limit(book.limits("EUR"))
+        cells._account.limit(book.limits("EUR"))
         go.set()
         thread.join(30)
         assert (book.balance().spent, book.balance().over) == want
@@ -335,4 +336,4 @@ def test_lines_and_rows_of_a_receipt_say_what_was_billed():
     receipt = cells.receipt()
     assert receipt.cost == 18.0
     assert sum(amount for _, _, amount in receipt.lines) == 18.0
-    assert cells._account.paid.row_costs[:4].tolist() == [4_500_000] * 4
+    assert cells._account.row_costs()[:4].tolist() == [4_500_000] * 4

@@ -10,21 +10,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sabotages import HISTORIC, IN_PARTS, OF_A_DISK, OF_WHAT_IS_FREE, SABOTAGES
+from sabotages import HISTORIC, IN_PARTS, OF_A_DISK, OF_A_TABLE, OF_WHAT_IS_FREE, SABOTAGES, TWELVE
 
-from thrifty.testing import simulate
-from thrifty.testing.simulator import simulate_many
-from thrifty.testing.simulator.plan import make_plan
+from tests.simulator import simulate, simulate_many
+from tests.simulator.plan import first_plan, make_plan
 
 #: the long run says how many
 N = int(os.environ.get("THRIFTY_HISTORIES", "60"))
 
 
 #: of the sabotages that show late, the first history that did: it is tried before the others
-SHOWED = {
-    "what_has_expired_is_asked_for_under_its_old_key": 317,
-    "a_refused_purchase_is_spent": 184,
-}
+SHOWED = {"what_has_expired_is_asked_for_under_its_old_key": 286}
 
 
 def first_that_fails(most: int, before: int = 0):
@@ -61,7 +57,38 @@ LATER += [30848833]
 
 @pytest.mark.parametrize("seed", [20494, 20096, 11144, 503807, 3000236, 7000072, *LATER])
 def test_a_history_that_failed_once(seed):
+    assert simulate(first_plan(seed), shrink=False).found == ()
+
+
+#: found by rooms; a gap that would have opened a discount was priced as if it had; a malformed
+#: answer that the disk refused at first was counted as a failure each time it was tried again; an
+#: answer that contradicted what a table had told while it was under way was taken for the value.
+#: The others were the judge's: what comes of an answer that is none
+IN_ROOMS = [75, 14770, 131, 258, 415, 2119, 2545]
+
+
+@pytest.mark.parametrize("seed", IN_ROOMS)
+def test_a_history_in_a_room_that_failed_once(seed):
     assert simulate(seed, shrink=False).found == ()
+
+
+def test_every_kind_of_room_happens():
+    rooms = {make_plan(seed).room for seed in range(100)}
+    assert rooms == {"", "tables", "gaps", "slow", "failing", "labels", "learners", "parts"}
+
+
+@pytest.mark.parametrize("name", OF_A_TABLE)
+def test_a_shared_table_that_is_charged_twice_is_found(name, monkeypatch):
+    OF_A_TABLE[name](monkeypatch)
+    seeds = (seed for seed in range(3000) if make_plan(seed).room == "learners")
+    assert any(not simulate(seed, shrink=False).sound for seed in seeds), name
+
+
+@pytest.mark.parametrize("name", TWELVE)
+def test_the_twelve_are_found(name, monkeypatch):
+    """Within 1,200 histories; `python -m tests.simulator --sabotages` says after how many."""
+    TWELVE[name](monkeypatch)
+    assert first_that_fails(1200) is not None, name
 
 
 @pytest.mark.parametrize("name", SABOTAGES)

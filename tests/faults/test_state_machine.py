@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.crash import Crash
 from thrifty import PriceList, Source
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger.book import POINTS, on_point
 from thrifty.cells.ledger.owner import IN_FLIGHT
 from thrifty.errors import MalformedAnswer, NotBilled, PurchaseInDoubt, StoreError
 from thrifty.stores import SQLiteStore
-from thrifty.testing import Crash
 
 IDS = [f"p{i}" for i in range(4)]
 FEATURES = ["a", "b", "c"]  # a and b share a panel; a expires

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tribunal import Tribunal
+from tests.tribunal.history import again_too_early, most_billed
+from tests.tribunal.provider_process import Faults
 from thrifty.cells import Answered
 from thrifty.cells.ledger import buying, settlement
 from thrifty.cells.ledger import next_calls as asking
 from thrifty.cells.sources.answered import FAILED
-from thrifty.testing import Tribunal
-from thrifty.testing.tribunal.history import again_too_early, most_billed
-from thrifty.testing.tribunal.provider_process import Faults
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
@@ -125,3 +125,27 @@ def test_a_history_is_read_cell_by_cell():
     assert [text.split(" at ")[0] for text in twice] == ["q b"]
     assert [text.split(" at ")[0] for text in unknown] == ["p a"]
     assert most_billed(history) == 13
+
+
+@pytest.mark.parametrize("seed", [906, 907])
+def test_what_is_free_and_asked_again_is_not_paid_twice(seed, fast_path):
+    """A derived cell whose call was cut costs nothing the second time: the judge cried wolf."""
+    verdict = Tribunal(
+        kills=15, pauses=3, workers=4, n_examples=60, folder=fast_path, seed=seed,
+        faults=Faults(refused=0.05, cut=0.5, malformed=0.0, slow=0.0), provider="plain",
+        money="derived", says="below", gentle=False, tight=False,
+    ).run()  # fmt: skip
+    assert verdict.sound, str(verdict)
+
+
+def test_tables_labels_answers_and_updates_are_paid_for_once(fast_path):
+    """Learners that share a priced table, a doctor who labels and answers, beside the laboratory.
+
+    The second kind of room showed that the lines of a task with bought labels were not its cost.
+    """
+    verdict = Tribunal(
+        kills=4, pauses=2, workers=3, n_examples=40, folder=fast_path, seed=6, provider="async",
+        wards=True, gentle=True,
+    ).run()  # fmt: skip
+    assert verdict.sound, str(verdict)
+    assert verdict.rooms["wards"] >= 1

@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from sabotages import SABOTAGES
 
-from thrifty.testing import Tribunal
-from thrifty.testing.tribunal.provider_process import Faults
+from tests.tribunal import Tribunal
+from tests.tribunal.provider_process import Faults
 
 CUTS = Faults(refused=0.1, cut=0.3, malformed=0.0, slow=0.0)
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import seeds, seen, shifted
 
 import thrifty
+from tests.guarantees.seeds import seeds, seen, shifted
 from thrifty import bounds
 from thrifty.streams import adversary
 
 RULES = ("expansion", "restart", "balanced", "doubling")
 
-STUMPS = thrifty.Trees(max_depth=1, learner=thrifty.Paper())
+STUMPS = thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper())
 
 
 def rule_named(name, m, k, r):
     return {
-        "expansion": thrifty.Expansion(),
-        "restart": thrifty.Restart(k),
-        "balanced": thrifty.Balanced(k, r, n_tasks=m),
-        "doubling": thrifty.Doubling(),
+        "expansion": thrifty.agnostic.Expansion(),
+        "restart": thrifty.agnostic.Restart(k),
+        "balanced": thrifty.agnostic.Balanced(k, r, n_tasks=m),
+        "doubling": thrifty.agnostic.Doubling(),
     }[name]
 
 
@@ -52,7 +52,7 @@ def test_every_rule_stays_within_its_bound(strategy, m, n, k, r):
 
 def test_the_bound_of_expansion_is_reached():
     stream = adversary("against-expansion", 100, 50, 3, 40, 10, random_state=shifted(0))
-    bill, _ = good_bill(STUMPS, thrifty.Expansion(), stream)
+    bill, _ = good_bill(STUMPS, thrifty.agnostic.Expansion(), stream)
     assert bill == bounds.expansion(
         n_tasks=100, n_features=50, n_metafeatures=3, n_unrelated=10, n_examples=40
     )
@@ -62,7 +62,7 @@ def test_a_bad_task_costs_restart_nearly_2_k_good_ones():
     """The constant that the paper's O(r K N) hides: 2 K - 1, seen exactly."""
     m, n, k, r = 400, 50, 4, 10
     stream = adversary("against-restart", m, n, k, 40, r, random_state=shifted(0))
-    _, scratch = good_bill(STUMPS, thrifty.Restart(k), stream)
+    _, scratch = good_bill(STUMPS, thrifty.agnostic.Restart(k), stream)
     assert scratch >= (r - 1) * (2 * k - 1)
     assert scratch <= k * (2 * r + 1)
 
@@ -85,7 +85,7 @@ def mixed(m, r, n, k, d, seed):
 def test_deeper_trees(name, seed):
     m, r, n, k, d = 60, 8, 60, 3, 3
     tasks = list(mixed(m, r, n, k, d, seed))
-    family = thrifty.Trees(max_depth=d, learner=thrifty.Paper())
+    family = thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper())
     bill, scratch = good_bill(family, rule_named(name, m, k, r), tasks)
     bound = getattr(bounds, name)(
         n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r, n_examples=500, max_depth=d
@@ -98,9 +98,9 @@ def test_deeper_trees(name, seed):
 @pytest.mark.parametrize(
     "family",
     [
-        thrifty.Trees(max_depth=1, learner=thrifty.Race()),
-        thrifty.Trees(max_depth=1, learner=thrifty.Paper(improve="features")),
-        thrifty.Trees(max_depth=1, learner=thrifty.Paper(improve="anchors")),
+        thrifty.Trees(max_depth=1, learner=thrifty.trees.Race()),
+        thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper(improve="features")),
+        thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper(improve="anchors")),
         thrifty.Lists(max_depth=2),
     ],
 )
@@ -161,8 +161,13 @@ def test_doubling_is_at_most_twice_any_restart_on_every_task(seed):
     targets = [
         int(random.choice(few) if random.random() < 0.7 else random.integers(n)) for _ in range(m)
     ]
-    rules = [thrifty.Expansion(), thrifty.Restart(2), thrifty.Restart(k), thrifty.Restart(6)]
-    rules += [thrifty.Balanced(k, 45, n_tasks=105), thrifty.Doubling()]
+    rules = [
+        thrifty.agnostic.Expansion(),
+        thrifty.agnostic.Restart(2),
+        thrifty.agnostic.Restart(k),
+        thrifty.agnostic.Restart(6),
+    ]
+    rules += [thrifty.agnostic.Balanced(k, 45, n_tasks=105), thrifty.agnostic.Doubling()]
     lives = [thrifty.Lifetime(STUMPS, agnostic=rule) for rule in rules]
     for i, target in enumerate(targets):
         bits = random.integers(0, 2, (40, n), np.uint8)
@@ -181,7 +186,12 @@ def test_a_known_feature_costs_at_most_one_and_twice_what_was_used_since(seed):
     random = np.random.default_rng(seed)
     n, k, s = 48, 3, 64
     few = random.choice(n, k, replace=False)
-    rules = [thrifty.Restart(1), thrifty.Restart(k), thrifty.Restart(2 * k), thrifty.Doubling()]
+    rules = [
+        thrifty.agnostic.Restart(1),
+        thrifty.agnostic.Restart(k),
+        thrifty.agnostic.Restart(2 * k),
+        thrifty.agnostic.Doubling(),
+    ]
     lives = [thrifty.Lifetime(STUMPS, agnostic=rule, random_state=seed) for rule in rules]
     used: dict[int, int] = {}
     for i in range(150):
@@ -202,7 +212,7 @@ def with_twins(m, n, k, r, s, seed, twin_of):
     random = np.random.default_rng(seed)
     lives = [
         thrifty.Lifetime(STUMPS, agnostic=rule)
-        for rule in (thrifty.Doubling(), thrifty.Expansion())
+        for rule in (thrifty.agnostic.Doubling(), thrifty.agnostic.Expansion())
     ]
     bills = np.zeros(2, dtype=int)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
-from thrifty.trees.tree import is_grown_from, is_grown_from_prefixes
+from tests.guarantees.seeds import seeds, shifted
+from tests.trees.definitions import is_grown_from, is_grown_from_prefixes
 
 
 def live(stream, family):
@@ -37,8 +37,10 @@ def per_example(life):
 
 def check_anchors(K, N, d, S, m, seed):
     stream = thrifty.streams.anchors(m, N, K, S, d, random_state=seed)
-    anchors = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.Paper(improve="anchors")))
-    paths = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.Paper(improve="paths")))
+    anchors = live(
+        stream, thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(improve="anchors"))
+    )
+    paths = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(improve="paths")))
     assert scratch(anchors) <= K and len(anchors.representation) <= K
     assert max(per_example(anchors)) <= 2 * (K + d)
     assert bill(anchors) <= thrifty.bounds.anchors(
@@ -72,8 +74,8 @@ def check_families(K2, K1, N, d, S, m, seed, t=2, delta=0.05):
     stream = thrifty.streams.anchored_families(
         m, N, K2, K1, S, d, random_state=seed, max_per_path=t
     )
-    warm_up = thrifty.WarmUp(p_min=1 / K2, n_metafeatures=K2, delta=delta)
-    learner = thrifty.Paper(improve="anchored-families", warm_up=warm_up)
+    warm_up = thrifty.trees.WarmUp(p_min=1 / K2, n_metafeatures=K2, delta=delta)
+    learner = thrifty.trees.Paper(improve="anchored-families", warm_up=warm_up)
     family = thrifty.Trees(max_depth=d, learner=learner)
     life = live(stream, family)
     first = math.ceil(math.log(K2 / delta) * K2)
@@ -115,8 +117,8 @@ def test_anchored_families_over_40_seeds(capsys):
 def test_first_few_from_scratch(seed):
     K, N, d, S, m = 4, 120, 5, 700, 50
     stream = thrifty.streams.anchors(m, N, K, S, d, random_state=seed)
-    warm_up = thrifty.WarmUp(p_min=1 / K, n_metafeatures=K, delta=0.05)
-    life = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.Paper(warm_up=warm_up)))
+    warm_up = thrifty.trees.WarmUp(p_min=1 / K, n_metafeatures=K, delta=0.05)
+    life = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(warm_up=warm_up)))
     first = warm_up.n_tasks
     assert first == thrifty.bounds.warm_up_tasks(p_min=1 / K, n_metafeatures=K, delta=0.05)
     assert [task.route for task in life.tasks[:first]] == ["scratch"] * first
@@ -137,21 +139,21 @@ def test_first_few_from_scratch(seed):
 
 def test_a_warm_up_may_be_a_number():
     stream = thrifty.streams.anchors(6, 80, 2, 500, 4, random_state=shifted(0))
-    life = live(stream, thrifty.Trees(max_depth=4, learner=thrifty.Paper(warm_up=3)))
+    life = live(stream, thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper(warm_up=3)))
     assert [task.route for task in life.tasks[:3]] == ["scratch"] * 3
     assert thrifty.Trees.from_dict(life.family.to_dict()) == life.family
 
 
 def test_anchored_families_without_a_warm_up_still_learn():
     stream = thrifty.streams.anchored_families(30, 120, 3, 3, 700, 5, random_state=shifted(1))
-    learner = thrifty.Paper(improve="anchored-families")
+    learner = thrifty.trees.Paper(improve="anchored-families")
     life = live(stream, thrifty.Trees(max_depth=5, learner=learner))
     assert life.tasks[-1].route == "reused"
 
 
 def test_the_representation_with_anchors_travels():
     stream = thrifty.streams.anchored_families(12, 80, 2, 2, 500, 4, random_state=shifted(0))
-    learner = thrifty.Paper(improve="anchored-families", warm_up=4)
+    learner = thrifty.trees.Paper(improve="anchored-families", warm_up=4)
     family = thrifty.Trees(max_depth=4, learner=learner)
     life = live(stream, family)
     back = family.load_representation(life.representation.to_dict())
@@ -161,10 +163,10 @@ def test_the_representation_with_anchors_travels():
 @pytest.mark.parametrize("p_min", [0, -0.1, 1.5, float("nan"), "half", None, True])
 def test_p_min_outside_its_range(p_min):
     with pytest.raises(thrifty.errors.BadParameter, match="p_min must be a probability"):
-        thrifty.WarmUp(p_min=p_min, n_metafeatures=3)
+        thrifty.trees.WarmUp(p_min=p_min, n_metafeatures=3)
 
 
 @pytest.mark.parametrize("warm_up", [-1, 2.5, "some", None, True])
 def test_a_warm_up_that_is_none(warm_up):
     with pytest.raises(thrifty.errors.BadParameter, match="warm_up must be"):
-        thrifty.Trees(max_depth=3, learner=thrifty.Paper(warm_up=warm_up))
+        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(warm_up=warm_up))

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import shifted
 
 import thrifty
+from tests.guarantees.seeds import shifted
 from thrifty.errors import BadInput, BadParameter
-from thrifty.trees.gains.gain import GAINS
+from thrifty.trees.gains import GAINS
 from thrifty.trees.tree import Leaf, Node, features_of, internal_nodes, is_prefix, relabel
 
 K = 4
@@ -56,7 +56,7 @@ def tasks_with_classes(n_classes, seed, n_tasks=80, real=False):
 @pytest.mark.parametrize("n_classes", [3, 10])
 @pytest.mark.slow
 def test_reused_equals_scratch(n_classes, real):
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.trees.Paper()))
     reused = equal = 0
     for name, X, y in tasks_with_classes(n_classes, shifted(0), real=real):
         learned = life.learn(name, X, y)
@@ -71,7 +71,7 @@ def test_reused_equals_scratch(n_classes, real):
 
 def test_texts_as_labels():
     names = np.array(["flu", "cold", "well"])
-    family = thrifty.Trees(max_depth=6, learner=thrifty.Paper())
+    family = thrifty.Trees(max_depth=6, learner=thrifty.trees.Paper())
     life, plain = (thrifty.Lifetime(family) for _ in range(2))
     for name, X, y in tasks_with_classes(3, shifted(1), n_tasks=12):
         learned = life.learn(name, X, names[y])
@@ -95,7 +95,9 @@ def test_every_gain_keeps_the_promise(gain):
         lopsided = np.abs(2 * counts - totals[:, None]).sum(axis=0) / (1 + prices)
         return np.where((n_true == 0) | (n_true == totals.sum()), -np.inf, lopsided)
 
-    family = thrifty.Trees(max_depth=60, learner=thrifty.Paper(gain=mine if gain is None else gain))
+    family = thrifty.Trees(
+        max_depth=60, learner=thrifty.trees.Paper(gain=mine if gain is None else gain)
+    )
     prices = np.random.default_rng(shifted(0)).uniform(0, 20, 40)
     rng = np.random.default_rng(shifted(1))
     for real in (False, True):
@@ -119,7 +121,7 @@ def test_prices_change_the_tree():
     prices = [1.0, 50.0, 1.0, 1.0, 2.0]
     asked = {}
     for gain in GAINS:
-        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper(gain=gain))
+        family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(gain=gain))
         life = thrifty.Lifetime(family, prices=prices)
         asked[gain] = features_of(life.learn("copy", X, y).model.tree_)
     assert asked["entropy"] == asked["gini"] == asked["gain-ratio"] == {1}
@@ -134,7 +136,9 @@ class TestClassWeights:
     @pytest.mark.parametrize("weight", ["balanced", {0: 1, 1: 7.5}, {1: 0.2}])
     @pytest.mark.parametrize("gain", sorted(GAINS))
     def test_reused_equals_scratch(self, weight, gain):
-        family = thrifty.Trees(max_depth=8, learner=thrifty.Paper(class_weight=weight, gain=gain))
+        family = thrifty.Trees(
+            max_depth=8, learner=thrifty.trees.Paper(class_weight=weight, gain=gain)
+        )
         life = thrifty.Lifetime(family)
         first = life.learn("first", self.X, self.y)
         again = life.learn("again", self.X, self.y)
@@ -159,7 +163,7 @@ class TestClassWeights:
         assert plain.predict(X[:1]) == [0] and heavy.predict(X[:1]) == [1]
 
     def test_unknown_classes_are_refused(self):
-        paper = thrifty.Paper(class_weight={"sick": 2})
+        paper = thrifty.trees.Paper(class_weight={"sick": 2})
         life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=paper))
         with pytest.raises(BadInput, match=r"names classes that y does not hold: \['sick'\]"):
             life.learn("task", self.X, self.y)
@@ -170,14 +174,14 @@ class TestClassWeights:
     @pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "much", True])
     def test_weights_that_are_none(self, weight):
         with pytest.raises(BadParameter, match="class weight must be a finite number above 0"):
-            thrifty.Trees(max_depth=3, learner=thrifty.Paper(class_weight={0: weight}))
+            thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(class_weight={0: weight}))
 
     def test_only_where_every_row_is_compared(self):
-        for learner in (thrifty.Race, thrifty.Tested, thrifty.Verified):
+        for learner in (thrifty.trees.Race, thrifty.trees.Tested):
             with pytest.raises(TypeError, match="class_weight"):
                 learner(class_weight="balanced")
         with pytest.raises(BadParameter, match="class_weight must be None"):
-            thrifty.Trees(max_depth=3, learner=thrifty.Paper(class_weight=[1, 2]))
+            thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(class_weight=[1, 2]))
 
 
 class TestSampleWeights:

@@ -6,16 +6,17 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
+from tests.guarantees.seeds import seeds, shifted
+from tests.trees.definitions import is_grown_from, is_grown_from_prefixes
 from thrifty import kernels
 from thrifty.errors import ContradictoryLabels, NotInFamily
 from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.gain import gain_named
-from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.look.list_text import is_list
-from thrifty.trees.tree import depth, is_grown_from, is_grown_from_prefixes
+from thrifty.trees.drawing import is_list
+from thrifty.trees.gains import gain_named
+from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.tree import depth
 
 
 def plain_scratch(X, y):
@@ -76,7 +77,7 @@ def test_lists_beat_trees_by_what_they_store():
     """One suffix a failure instead of every subtree on the path."""
     stream = thrifty.streams.lists(30, 80, 5, 1200, 6, random_state=shifted(3))
     lists = thrifty.Lifetime(thrifty.Lists(max_depth=6))
-    trees = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.Paper()))
+    trees = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.trees.Paper()))
     for task in stream:
         lists.learn(task.name, task.X, task.y)
         trees.learn(task.name, task.X, task.y)
@@ -116,7 +117,7 @@ def test_any_list_is_found_where_there_is_one():
         for feature in exits[::-1]:
             y[X[:, feature] == rng.integers(2)] = rng.integers(2)
         X[:, 5] = y ^ (rng.random(60) < 0.05)
-        model = thrifty.ListClassifier().fit(X, y)
+        model = thrifty.estimators.ListClassifier().fit(X, y)
         assert (model.predict(X) == y).all() and is_list(model.tree_)
         found += not is_list(plain_scratch(X, y))
     assert found > 0  # the deviation from plain top-down learning matters

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import shifted
 
 import thrifty
+from tests.guarantees.seeds import shifted
 from thrifty import bounds
 from thrifty.powers import Monomials
 from thrifty.streams import adversary
 
 CASES = [
     # range of r, m, N, K, r
-    ("realizable", 120, 40, 4, 0),
-    ("intermediate", 80, 24, 3, 60),
-    ("large", 24, 24, 4, 144),
-    pytest.param("large", 40, 20, 4, 150, marks=pytest.mark.slow),  # below m N / K = 200
+    ("realizable", 60, 24, 3, 0),
+    ("intermediate", 50, 16, 3, 40),
+    ("large", 16, 16, 4, 64),
+    ("large", 24, 12, 4, 60),  # below m N / K = 72
 ]
+#: streams a bound, which is an expectation over the adversary's coins, is held against
+STREAMS = 4
 STUMPS = {
-    "paper": thrifty.Trees(max_depth=1, learner=thrifty.Paper()),
-    "race": thrifty.Trees(max_depth=1, learner=thrifty.Race()),
-    "naive": thrifty.Trees(max_depth=1, learner=thrifty.Paper(improve="features")),
+    "paper": thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper()),
+    "race": thrifty.Trees(max_depth=1, learner=thrifty.trees.Race()),
+    "naive": thrifty.Trees(max_depth=1, learner=thrifty.trees.Paper(improve="features")),
     "lists": thrifty.Lists(max_depth=1),
 }
 MONOMIALS = {
@@ -33,10 +35,10 @@ MONOMIALS = {
 
 def rules(m, k, r):
     return (
-        thrifty.Expansion(),
-        thrifty.Restart(k),
-        thrifty.Balanced(k, r, n_tasks=m),
-        thrifty.Doubling(),
+        thrifty.agnostic.Expansion(),
+        thrifty.agnostic.Restart(k),
+        thrifty.agnostic.Balanced(k, r, n_tasks=m),
+        thrifty.agnostic.Doubling(),
     )
 
 
@@ -54,47 +56,71 @@ def looked_at(family, rule, stream):
 
 
 def check(families, target, strategy, m, n, k, r, n_examples):
-    stream = adversary(strategy, m, n, k, n_examples, r, random_state=shifted(1), target=target)
-    letters = {"n_tasks": m, "n_features": n, "n_metafeatures": k}
-    low = bounds.lower(**letters, n_unrelated=r)
+    """The mean over several streams lies above the bound, and each stream below every cell."""
+    low = bounds.lower(n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r)
     for name, family in families.items():
         for rule in rules(m, k, r):
-            features, cells, good = looked_at(family, rule, stream)
-            assert low <= features <= cells <= n_examples * good * n, (name, rule)
+            seen = []
+            for seed in range(STREAMS):
+                stream = adversary(
+                    strategy, m, n, k, n_examples, r, random_state=shifted(seed), target=target
+                )
+                features, cells, good = looked_at(family, rule, stream)
+                assert features <= cells <= n_examples * good * n, (name, rule)
+                seen.append(features)
+            assert low <= np.mean(seen), (name, rule)
 
 
-@pytest.mark.parametrize(
-    "strategy, m, n, k, r",
-    [CASES[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1:3]), CASES[3]],
-)
+@pytest.mark.parametrize("strategy, m, n, k, r", CASES)
 def test_stumps(strategy, m, n, k, r):
-    check(STUMPS, "stumps", strategy, m, n, k, r, 40)
+    some = {"paper": STUMPS["paper"], "race": STUMPS["race"]}
+    check(some, "stumps", strategy, m, n, k, r, 40)
+
+
+@pytest.mark.parametrize("strategy, m, n, k, r", CASES)
+def test_monomials(strategy, m, n, k, r):
+    check({"lattice": MONOMIALS["lattice"]}, "monomials", strategy, m, n, k, r, 60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy, m, n, k, r", CASES)
-def test_monomials(strategy, m, n, k, r):
+def test_every_learner(strategy, m, n, k, r):
+    check(STUMPS, "stumps", strategy, m, n, k, r, 40)
     check(MONOMIALS, "monomials", strategy, m, n, k, r, 150)
 
 
-def test_a_learner_that_looks_in_turn_meets_the_bound():
-    """The bound is not slack: looking at one feature after the other comes within a few percent."""
-    m, n, k = 2000, 40, 4
-    stream = adversary("realizable", m, n, k, 40, random_state=shifted(3))
-    random = np.random.default_rng(shifted(0))
+def looks_in_turn(stream, n, random):
+    """Of a learner that knows what every target is drawn from, and looks until it is met.
+
+    Nobody who is never wrong looks at fewer: all of a pool are equally likely.
+    """
     known: list[int] = []
     looks = 0
-    for i in range(m):
+    for i in range(len(stream)):
         target = stream.feature(i)
-        fresh = [f for f in range(n) if f not in known]
-        # the stream's first K tasks are all new, so look among the new ones first there
-        order = [*random.permutation(fresh), *random.permutation(known)]
-        if i >= k:
-            order = [*random.permutation(known), *random.permutation(fresh)]
-        pool = len(fresh) if i < k else len(known)
-        looks += min(order.index(target) + 1, pool - 1)
+        pool = list(range(n))
+        if stream.strategy == "realizable":
+            few = len(stream.metafeatures)
+            pool = [f for f in range(n) if f not in known] if len(known) < few else known
+        elif i >= stream._open:
+            pool = list(stream.metafeatures)
         if target not in known:
-            known.append(target)
-    low = bounds.lower_realizable(n_tasks=m, n_features=n, n_metafeatures=k)
+            known = [*known, target]
+        place = random.permutation(pool).tolist().index(target)
+        looks += min(place + 1, len(pool) - 1) * stream.good(i)
+    return looks
+
+
+@pytest.mark.parametrize("strategy, m, n, k, r", [*CASES, ("realizable", 2000, 40, 4, 0)])
+def test_a_learner_that_looks_in_turn_meets_the_bound(strategy, m, n, k, r):
+    """The bound is not slack, nor too high: the best learner comes just above it."""
+    random = np.random.default_rng(shifted(0))
+    looks = [
+        looks_in_turn(adversary(strategy, m, n, k, 40, r, random_state=shifted(seed)), n, random)
+        for seed in range(60 if m < 100 else 3)
+    ]
+    low = bounds.lower(n_tasks=m, n_features=n, n_metafeatures=k, n_unrelated=r)
+    error = np.std(looks) / np.sqrt(len(looks))
     # (n - 1) / 2 of a pool of n, plus at most one: (n - 1)(n + 2) / 2n
-    assert low <= looks <= 1.55 * low
+    assert low <= np.mean(looks) + 3 * error
+    assert np.mean(looks) <= 1.75 * low + 3 * error

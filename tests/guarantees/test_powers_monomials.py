@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
+from tests.guarantees.seeds import seeds, shifted
 from thrifty.errors import NotEnoughExamples
 
 

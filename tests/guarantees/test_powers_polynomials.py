@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.guarantees.seeds import seeds, seen, shifted
 
 import thrifty
+from paper_tables.known_target import KnownTarget
+from tests.guarantees.seeds import seeds, seen, shifted
 from thrifty.errors import NotEnoughExamples, NotInFamily
-from thrifty.powers import KnownTarget
 
 
 def lived(family, stream, oracle=False, refused=0):
@@ -47,8 +47,13 @@ def test_paper_mode_keeps_its_theorem(method, low, law):
     )
     life = lived(thrifty.Polynomials(4, 3, law, method=method), stream, oracle=True)
     assert len(cells(life, "scratch")) <= 5 and len(life.representation) <= 5
-    bound = thrifty.bounds.polynomials if method == "paper" else thrifty.bounds.powers_features
-    assert sum(task.receipt.cells for task in life.tasks) <= bound(**size, **limits)
+    each, bound = 5 + 3 * 4, thrifty.bounds.polynomials(**size, **limits)
+    if method == "features":  # at most K columns of degree d, however many terms there are
+        each, bound = 5 * 4, thrifty.bounds.powers_features(**size, max_degree=4)
+    assert bound < 40 * 40 * 80 * 0.6  # far below every cell, or nothing is said
+    assert sum(task.receipt.cells for task in life.tasks) <= bound
+    for task in life.tasks:  # Lemma poly-lfd
+        assert task.route == "scratch" or task.receipt.max_cells_per_example <= each
 
 
 def test_paper_mode_on_samples_refuses_and_stays_clean():

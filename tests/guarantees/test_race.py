@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
+from tests.guarantees.seeds import seeds, shifted
 from thrifty.cells import Cells
 from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.gain import entropy, gini
-from thrifty.trees.race.bar import Bar
+from thrifty.trees.gains import entropy, gini
+from thrifty.trees.race_node import Bar
 from thrifty.trees.tree import Leaf
 
 
@@ -61,7 +61,7 @@ def test_the_winner_is_dropped_with_probability_at_most_delta(n, a, delta, gain)
 def check_stream(K, N, d, S, m, seed, **other):
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed, **other)
     gain = other.get("gain", "entropy")
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Race(gain=gain)))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Race(gain=gain)))
     floor = []
     for task in stream:
         learned = life.learn(task.name, task.X, task.y)
@@ -109,8 +109,8 @@ def test_at_length(K, N, d, S):
 def test_several_classes_with_noise_features():
     """Multi-class targets, many noise features: the raced tree is the full tree."""
     rng = np.random.default_rng(shifted(0))
-    family = thrifty.Trees(max_depth=5, learner=thrifty.Race())
-    full = thrifty.Trees(max_depth=5, learner=thrifty.Paper())
+    family = thrifty.Trees(max_depth=5, learner=thrifty.trees.Race())
+    full = thrifty.Trees(max_depth=5, learner=thrifty.trees.Paper())
     for _ in range(5):
         X = rng.random((2000, 200)) < 0.5
         f = rng.choice(200, 3, replace=False)

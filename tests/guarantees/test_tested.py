@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
+from tests.guarantees.seeds import seeds, shifted
 
 
 def bills_and_errors(K, N, d, S, n_reused, seed):
     """The cells of reused tasks, and the share of all rows on which their trees are wrong."""
     stream = thrifty.streams.trees(n_reused + 60, N, K, S, d, random_state=seed)
-    family = thrifty.Trees(max_depth=d, learner=thrifty.Tested(0.01, 0.95))
+    family = thrifty.Trees(max_depth=d, learner=thrifty.trees.Tested(0.01, 0.95))
     life = thrifty.Lifetime(family)
     bills, errors = [], []
     for task in stream:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.guarantees.seeds import seeds, shifted
 
 import thrifty
+from tests.guarantees.seeds import seeds, shifted
+from tests.trees.definitions import is_grown_from, is_grown_from_prefixes
 from thrifty import kernels
 from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.gain import gain_named
-from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.tree import depth, internal_nodes, is_grown_from, is_grown_from_prefixes, size
+from thrifty.trees.gains import gain_named
+from thrifty.trees.scratch import grow_from_scratch
+from thrifty.trees.tree import depth, internal_nodes, size
 
 SMALL = [(3, 200, 4, 800, 40), (6, 500, 5, 1000, 40)]
 LARGE = [(8, 2000, 5, 1500, 100), (12, 5000, 6, 2000, 150), (1, 100, 3, 600, 60)]
@@ -26,7 +27,7 @@ def scratch_tree(X, y):
 
 def check_lifetime(K, N, d, S, m, seed):
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper()))
     for task in stream:
         assert is_grown_from(task.target, stream.metafeatures)
         before = life.representation
@@ -69,7 +70,9 @@ def test_naive_baseline(seed):
     K, N, d, S, m = 5, 400, 5, 1000, 40
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
     s = max(size(f) for f in stream.metafeatures)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper(improve="features")))
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(improve="features"))
+    )
     for task in stream:
         learned = life.learn(task.name, task.X, task.y)
         assert learned.model.tree_ == task.target
@@ -95,7 +98,7 @@ def test_the_same_stream_twice_is_the_same():
 def test_the_d_of_theorem_1_is_reached(d):
     """Chains, each posed alone and then with a new feature below: K d / 2 cells an example."""
     k = 6
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper()))
     learned = [
         life.learn(task.name, task.X, task.y)
         for task in thrifty.streams.deep(30, 100, k, 400, d, random_state=shifted(1))
@@ -125,10 +128,10 @@ def three_node_tasks(seed, n_tasks, k=16, n_examples=24):
 @pytest.mark.parametrize(
     ("learner", "improve"),
     [
-        (thrifty.Paper, "paths"),
-        (thrifty.Race, "anchors"),
-        pytest.param(thrifty.Paper, "anchors", marks=pytest.mark.slow),
-        pytest.param(thrifty.Race, "paths", marks=pytest.mark.slow),
+        (thrifty.trees.Paper, "paths"),
+        (thrifty.trees.Race, "anchors"),
+        pytest.param(thrifty.trees.Paper, "anchors", marks=pytest.mark.slow),
+        pytest.param(thrifty.trees.Race, "paths", marks=pytest.mark.slow),
     ],
 )
 def test_theorem_1_holds_with_a_bound_on_nodes(learner, improve):

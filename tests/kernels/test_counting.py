@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.plain import pack, tables, tiles_of
 
+from tests.kernels.plain import pack, tables, tiles_of
 from thrifty import kernels
+from thrifty.kernels.counting import popcount
 
 
 def segments(n_rows, n_segments, seed):
@@ -19,7 +20,7 @@ def segments(n_rows, n_segments, seed):
 
 @given(st.integers(0, 2**64 - 1))
 def test_popcount(word):
-    assert kernels.popcount(np.uint64(word)) == word.bit_count()
+    assert popcount(np.uint64(word)) == word.bit_count()
 
 
 @given(tables(), st.integers(1, 4), st.integers(0, 2**32 - 1))
@@ -27,7 +28,7 @@ def test_count_segments(X, n_segments, seed):
     rows, starts = segments(len(X), n_segments, seed)
     tiles = tiles_of(X)
     counts = np.full((n_segments, tiles.shape[0] * kernels.TILE), -1, dtype=np.int32)
-    kernels.count_segments(tiles, rows, starts, 0, tiles.shape[0], counts)
+    kernels.count_segments(tiles, rows, starts, counts)
     for g in range(n_segments):
         expected = X[rows[starts[g] : starts[g + 1]]].sum(axis=0, dtype=np.int64)
         assert np.array_equal(counts[g, : X.shape[1]], expected)
@@ -35,18 +36,15 @@ def test_count_segments(X, n_segments, seed):
 
 
 @given(tables(max_features=1400), st.integers(0, 2**32 - 1))
-def test_each_thread_writes_its_own_tiles(X, seed):
+def test_tiles_are_counted_apart_or_together(X, seed):
     rows, starts = segments(len(X), 2, seed)
     tiles = tiles_of(X)
-    B = tiles.shape[0]
-    cut = B // 2
-    whole = np.empty((2, B * kernels.TILE), dtype=np.int32)
-    kernels.count_segments(tiles, rows, starts, 0, B, whole)
-    parts = np.full_like(whole, -1)
-    kernels.count_segments(tiles, rows, starts, cut, B, parts)
-    assert (parts[:, : cut * kernels.TILE] == -1).all()
-    kernels.count_segments(tiles, rows, starts, 0, cut, parts)
-    assert np.array_equal(parts, whole)
+    whole = np.empty((2, len(tiles) * kernels.TILE), dtype=np.int32)
+    kernels.count_segments(tiles, rows, starts, whole)
+    for b, tile in enumerate(tiles):
+        part = np.full((2, kernels.TILE), -1, dtype=np.int32)
+        kernels.count_segments(tile[None], rows, starts, part)
+        assert np.array_equal(part, whole[:, b * kernels.TILE : (b + 1) * kernels.TILE])
 
 
 @pytest.mark.parametrize("n", [15, 16, 17, 31, 32, 33, 255, 256, 1023, 1024, 1025, 2047])
@@ -54,7 +52,7 @@ def test_carries_at_powers_of_two(n):
     """All ones: every carry happens, up to the topmost plane."""
     tiles = tiles_of(np.ones((n, 3), dtype=np.uint8))
     counts = np.empty((1, kernels.TILE), dtype=np.int32)
-    kernels.count_segments(tiles, np.arange(n), np.array([0, n]), 0, 1, counts)
+    kernels.count_segments(tiles, np.arange(n), np.array([0, n]), counts)
     assert counts[0, :4].tolist() == [n, n, n, 0]
 
 
@@ -65,7 +63,7 @@ def test_read_only_and_unaligned_tiles():
     tiles[:] = tiles_of(X)
     tiles.flags.writeable = False
     counts = np.empty((1, kernels.TILE), dtype=np.int32)
-    kernels.count_segments(tiles, np.arange(40), np.array([0, 40]), 0, 1, counts)
+    kernels.count_segments(tiles, np.arange(40), np.array([0, 40]), counts)
     assert np.array_equal(counts[0, :70], X.sum(axis=0))
 
 

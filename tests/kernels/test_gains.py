@@ -5,8 +5,8 @@ import math
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.plain import entropy_gain, gini_gain, xlogx
 
+from tests.kernels.plain import entropy_gain, gini_gain, xlogx
 from thrifty import kernels
 
 

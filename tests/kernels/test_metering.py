@@ -3,9 +3,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.plain import pack
 
+from tests.kernels.plain import pack
 from thrifty import kernels
+from thrifty.kernels.counting import add_to_planes
 
 N, S = 6, 130
 
@@ -53,7 +54,7 @@ def test_charge(earlier, now, something_owned):
 def test_planes_add_up(words):
     planes = np.zeros((5, 1), dtype=np.uint64)
     for word in words:
-        kernels.add_to_planes(planes, np.uint64(word), 0)
+        add_to_planes(planes, np.uint64(word), 0)
     counts = [sum(word >> b & 1 for word in words) for b in range(64)]
     held = [sum(int(planes[p, 0]) >> b & 1 and 1 << p for p in range(5)) for b in range(64)]
     assert held == counts

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.plain import pack, tables, tiles_of
 
+from tests.kernels.plain import pack, tables, tiles_of
 from thrifty import kernels
 
 

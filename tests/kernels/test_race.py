@@ -7,9 +7,10 @@ import math
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.plain import entropy_gain, gini_gain
 
+from tests.kernels.plain import entropy_gain, gini_gain
 from thrifty import kernels
+from thrifty.kernels.race import ruled_out
 
 
 def log_choose(n, k):
@@ -79,9 +80,9 @@ def test_ruled_out_is_what_every_table_says(case, share, gini):
     edges, least, most = everything_exact(n, height, gini)
     good = [(a, b) for a in range(n[0] + 1) for b in range(n[1] + 1) if gain([a, b], n) >= height]
     expected = plain_ruled_out(k, m, n, good, log_delta)
-    args = (np.array(m), np.array(n), edges, least, most, log_delta)
+    args = (np.array(m), np.array(n), (edges, least, most), log_delta)
     table = kernels.log_factorials(sum(n) + 1)
-    assert kernels.ruled_out(*k, *args, table) == expected
+    assert ruled_out(*k, *args, table) == expected
     counts = np.array([k, k]).T.copy()
     found = kernels.ruled_out_two_classes(counts, *args, table)
     assert found.tolist() == [expected, expected]
@@ -97,7 +98,7 @@ def test_coarse_cells_never_rule_out_more(case, share, cells):
         edges = np.unique(edges)
         least, most = kernels.good_enough(np.array(n), edges, height, False, xlogx)
         answers.append(
-            kernels.ruled_out(*k, np.array(m), np.array(n), edges, least, most, log_delta, table)
+            ruled_out(*k, np.array(m), np.array(n), (edges, least, most), log_delta, table)
         )
     exact, coarse = answers
     assert exact or not coarse

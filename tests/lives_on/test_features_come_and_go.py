@@ -23,7 +23,7 @@ def clinic(n=400, seed=0):
 def life(request, tmp_path):
     place = None if request.param == "memory" else tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, prices=2, random_state=0)
-    life.learn("ill", *clinic())
+    life.learn("ill", *clinic(), spend="100 %")
     return life
 
 
@@ -36,7 +36,7 @@ def test_a_missing_column_stops_nothing(life):
     assert gone.receipt.cost < whole.receipt.cost
     frame, labels = clinic()
     without = thrifty.Lifetime(random_state=0)
-    without.learn("ill", frame.drop(columns="test a"), labels)
+    without.learn("ill", frame.drop(columns="test a"), labels, spend="100 %")
     other = without.predict("ill", new)
     right = [np.mean(np.asarray(p) == y) for p in (gone, other)]
     assert right[0] >= right[1] - 0.03
@@ -48,7 +48,7 @@ def test_a_retired_feature_is_asked_of_nobody(life):
     gone = life.predict("ill", new)
     assert gone.receipt.lacking == ("test a",)
     frame, y = clinic(seed=3)
-    learned = life.learn("again", frame, y)
+    learned = life.learn("again", frame, y, spend="100 %")
     assert "test a" not in learned.receipt.per_feature
     assert life.retire("test a", undo=True) == ()
     assert life.predict("ill", new).receipt.lacking == ()
@@ -57,11 +57,13 @@ def test_a_retired_feature_is_asked_of_nobody(life):
 def test_a_retired_feature_stays_retired_in_the_store(tmp_path):
     place = tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, random_state=0)
-    life.learn("ill", *clinic())
+    life.learn("ill", *clinic(), spend="100 %")
     other = thrifty.Lifetime.open(place)
     life.retire("test a")
     assert other.predict("ill", clinic()[0]).receipt.lacking == ("test a",)
-    assert [(what, after) for _, what, _, after in other.changes()] == [("retired", ["test a"])]
+    assert [(what, after) for _, what, _, after in other.ledger.changes()] == [
+        ("retired", ["test a"])
+    ]
 
 
 def test_with_a_limit_it_asks_the_next_best(life):
@@ -74,12 +76,12 @@ def test_with_a_limit_it_asks_the_next_best(life):
 def test_the_only_feature_cannot_be_retired_away():
     frame, y = clinic()
     life = thrifty.Lifetime(random_state=0)
-    life.learn("ill", frame[["test a"]], y)
+    life.learn("ill", frame[["test a"]], y, spend="100 %")
     life.retire("test a")
     with pytest.raises(FeaturesChanged, match="'test a', which was retired"):
         life.predict("ill", frame)
     with pytest.raises(BadInput, match="no feature is left"):
-        life.learn("again", frame[["test a"]], y)
+        life.learn("again", frame[["test a"]], y, spend="100 %")
 
 
 def test_trees_cannot_go_on_and_say_so():
@@ -105,12 +107,12 @@ def test_prices_may_lack_what_no_model_asks_for_and_name_what_is_not_there():
         currency="EUR",
     )
     life = thrifty.Lifetime(prices=prices, random_state=0)
-    learned = life.learn("ill", frame, y)
+    learned = life.learn("ill", frame, y, spend="100 %")
     assert learned.receipt.currency == "EUR"
     more = clinic(30, seed=1)[0].assign(notes=1.5)
     assert life.predict("ill", more).receipt.cost > 0
     with pytest.raises(BadInput, match="every feature needs a price"):
-        life.learn("other", frame.assign(notes=1.5), y)
+        life.learn("other", frame.assign(notes=1.5), y, spend="100 %")
 
 
 def test_a_misspelt_price_is_named():
@@ -119,4 +121,4 @@ def test_a_misspelt_price_is_named():
     del prices["test e"]
     life = thrifty.Lifetime(prices=prices, random_state=0)
     with pytest.warns(LooksMisspelt), pytest.raises(BadInput, match="needs a price"):
-        life.learn("ill", frame, y)
+        life.learn("ill", frame, y, spend="100 %")

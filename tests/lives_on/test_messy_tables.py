@@ -24,7 +24,7 @@ def clinic(n=300, seed=0):
 
 def learned(frame, y, **given):
     life = thrifty.Lifetime(random_state=0)
-    return life, life.learn("ill", frame, y, **given)
+    return life, life.learn("ill", frame, y, **{"spend": "100 %", **given})
 
 
 def with_marks(frame, mark="-"):
@@ -44,7 +44,7 @@ def test_a_mark_among_numbers_is_a_gap_and_is_said():
         life, one = learned(marked, y)
     _, other = learned(clean, y)
     assert np.allclose(one.model.predict_proba(clean), other.model.predict_proba(clean))
-    assert life.na == {"t1": ["-"]}
+    assert life._na == {"t1": ["-"]}
     with warnings.catch_warnings():
         warnings.simplefilter("error", TakenForGap)
         life.predict("ill", marked[:20])  # known from now on
@@ -151,7 +151,7 @@ def test_nothing_is_asked_of_rows_without_a_label():
     labels = [None if i < 12 else int(v) for i, v in enumerate(y)]
     life = thrifty.Lifetime(random_state=0)
     with pytest.warns(RowsLeftOut, match="12 of 60"):
-        life.learn("ill", source, labels)
+        life.learn("ill", source, labels, spend="100 %")
     assert asked and min(asked) == 12
 
 
@@ -197,7 +197,7 @@ def test_a_feature_that_gives_the_label_away_is_named_once_before_more_is_spent(
     with warnings.catch_warnings():
         warnings.simplefilter("always", GivesAway)
         warnings.showwarning = lambda *_, **__: at_the_warning.append(asked)
-        thrifty.Lifetime(random_state=0).learn("ill", source, y)
+        thrifty.Lifetime(random_state=0).learn("ill", source, y, spend="100 %")
     assert len(at_the_warning) == 1
     assert at_the_warning[0] < asked
 
@@ -237,8 +237,8 @@ def test_a_messy_csv_on_the_command_line(tmp_path):
     assert "'t1' holds numbers but for '-'" in said.stderr
     assert "30 of 300 rows of 'ill' have no label" in said.stderr
     life = thrifty.Lifetime.open(tmp_path / "clinic.db")
-    assert life["ill"].classes_.tolist() == [False, True]
-    assert life.na == {"": ["999"], "t1": ["-"]} or life.na == {"t1": ["-"]}
+    assert life["ill"].model.classes_.tolist() == [False, True]
+    assert life._na == {"": ["999"], "t1": ["-"]} or life._na == {"t1": ["-"]}
     listed = run("learn", path, *options, "--duplicates", "newest", "--list-features")
     assert listed.stdout.split() == [f"t{i}" for i in range(5)]
 
@@ -265,5 +265,5 @@ def test_semicolons_decimal_commas_dashes_and_empty_labels_together(tmp_path):
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
     with thrifty.Lifetime.open(store) as life:
-        assert life["ill"].classes_.tolist() == ["no", "yes"]
-        assert life.bill_rows()[0]["cells"] <= 190 * 2, "nothing is bought on rows without a label"
+        assert life["ill"].model.classes_.tolist() == ["no", "yes"]
+        assert life._bill_rows()[0]["cells"] <= 190 * 2, "nothing is bought on rows without a label"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import thrifty
 from thrifty.cli import app
 from thrifty.errors import BadInput
-from thrifty.stores.outcome_pages import OutcomePages
+from thrifty.stores.model_pages import OutcomePages
 
 pd = pytest.importorskip("pandas")
 
@@ -41,7 +41,7 @@ def life(request, tmp_path):
 def learned_in(place):
     life = thrifty.Lifetime(store=place, random_state=0)
     X, y = month(500, 0, 0)
-    life.learn("ill", source(X), y)
+    life.learn("ill", source(X), y, spend="100 %")
     return life
 
 
@@ -56,49 +56,51 @@ def _learned():
 def test_still_as_good_then_worse(life):
     few, y = month(10, 1, 1000)
     life.predict("ill", source(few))
-    assert life.outcomes("ill", few.index, y).sentence == "too few to say"
+    assert life["ill"].outcomes(few.index, y).sentence == "too few to say"
     same, y = month(400, 2, 2000)
     life.predict("ill", source(same))
-    found = life.outcomes("ill", same.index, y, at=1e9)
+    found = life["ill"].outcomes(same.index, y, at=1e9)
     assert found.sentence == "still as good as when it was learned"
     assert found.outcomes == 410 and abs(found.auroc - found.auroc_learned) < 0.08
     other, y = month(400, 3, 3000, noise=8.0)
     life.predict("ill", source(other))
-    found = life.outcomes("ill", other.index, y, at=1.1e9)
+    found = life["ill"].outcomes(other.index, y, at=1.1e9)
     assert found.sentence == "worse since 2004-11-09" and found.since == 1.1e9
     assert [p.outcomes for p in found.periods] == [400, 400, 10]
-    assert life.outcomes("ill").sentence == found.sentence
+    assert life["ill"].monitor().sentence == found.sentence
     assert found.days[-1][1] == 810
 
 
 def test_a_new_version_is_watched_anew(life):
     other, y = month(400, 3, 3000, noise=8.0)
     life.predict("ill", source(other))
-    assert "worse" in life.outcomes("ill", other.index, y).sentence
-    made = life.update("ill", source(other), y)  # outcomes are rows for an update
+    assert "worse" in life["ill"].outcomes(other.index, y).sentence
+    made = life["ill"].update(source(other), y)  # outcomes are rows for an update
     assert made.taken
-    assert life.outcomes("ill").sentence == "too few to say"
+    assert life["ill"].monitor().sentence == "too few to say"
 
 
 def test_bad_outcomes(life):
     new, y = month(30, 1, 1000)
-    with pytest.raises(BadInput, match="30 of 30 rows were never predicted by 'ill'"):
-        life.outcomes("ill", new.index, y)
+    with pytest.raises(BadInput, match="none of the 30 rows was predicted by 'ill'"):
+        life["ill"].outcomes(new.index, y)
     life.predict("ill", source(new))
     with pytest.raises(BadInput, match=r"one of \[0, 1\]; got 2"):
-        life.outcomes("ill", new.index[:2], [0, 2])
+        life["ill"].outcomes(new.index[:2], [0, 2])
     with pytest.raises(BadInput, match="one outcome per id"):
-        life.outcomes("ill", new.index, y[:5])
-    life.learn("dose", source(month(100, 8, 7000)[0]), month(100, 8, 7000)[0]["t1"] + 0.25)
+        life["ill"].outcomes(new.index, y[:5])
+    life.learn(
+        "dose", source(month(100, 8, 7000)[0]), month(100, 8, 7000)[0]["t1"] + 0.25, spend="100 %"
+    )
     with pytest.raises(BadInput, match="two classes"):
-        life.outcomes("dose", new.index, y)
+        life["dose"].outcomes(new.index, y)
 
 
 def test_on_the_command_line_and_purged(tmp_path):
     place = tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, random_state=0)
     old, was = month(500, 0, 0)
-    life.learn("ill", source(old), np.where(was, "yes", "no"))
+    life.learn("ill", source(old), np.where(was, "yes", "no"), spend="100 %")
     new, y = month(400, 1, 1000)
     life.predict("ill", source(new))
     truth = tmp_path / "truth.csv"
@@ -115,8 +117,8 @@ def test_on_the_command_line_and_purged(tmp_path):
     assert looked.stdout == said.stdout
     wrong = CliRunner().invoke(app, [*place_of, "--id", "patient", "--label", "died"])
     assert "has no column 'died'" in str(wrong.exception)
-    assert CliRunner().invoke(app, ["purge", str(place), "p1000"]).exit_code == 0
-    assert thrifty.Lifetime.open(place).outcomes("ill").outcomes == 398
+    assert CliRunner().invoke(app, ["store", "purge", str(place), "p1000"]).exit_code == 0
+    assert thrifty.Lifetime.open(place)["ill"].monitor().outcomes == 398
     kept = life.ledger.book.read(lambda pages: OutcomePages(pages).answers("ill"))
     assert [len(a["examples"]) for _, _, a in kept] == [399]
 
@@ -129,6 +131,9 @@ def test_a_prediction_as_a_frame(life):
     assert list(frame.columns) == [
         "id",
         "value",
+        "probability",
+        "sure",
+        "stopped",
         "probability of 0",
         "probability of 1",
         "cells",
@@ -148,7 +153,7 @@ def test_a_fall_in_autumn_is_dated_there(life):
         noise = 0.8 if k < 5 else 12.0
         rows, y = month(150, 20 + k, 5000 + 1000 * k, noise)
         life.predict("ill", source(rows))
-        found = life.outcomes("ill", rows.index, y, at=1.7e9 + 30 * k * day)
+        found = life["ill"].outcomes(rows.index, y, at=1.7e9 + 30 * k * day)
         if k < 5:
             assert "worse" not in found.sentence
     assert found.sentence.startswith("worse since")
@@ -161,13 +166,13 @@ def test_a_fall_in_autumn_is_dated_there(life):
 def test_inputs_that_have_moved_are_named(life):
     rows, _ = month(300, 30, 20_000)
     life.predict("ill", source(rows))
-    assert life.outcomes("ill").moved == ()
-    asked = life["ill"].feature_names_[int(life["ill"].features_[0])]
+    assert life["ill"].monitor().moved == ()
+    asked = life["ill"].model.feature_names_[int(life["ill"].model.features_[0])]
     for k in range(3):
         rows, _ = month(300, 31 + k, 21_000 + 1000 * k)
         rows[asked] += 1.5
         life.predict("ill", source(rows))
-    found = life.outcomes("ill")
+    found = life["ill"].monitor()
     assert [one.feature for one in found.moved] == [asked] and found.moved[0].distance > 0.1
     assert f"Inputs have moved: {asked}" in str(found)
 
@@ -176,27 +181,27 @@ def test_what_predictions_cost_since_is_said():
     prices = thrifty.PriceList({f"t{i}": 2 for i in range(4)}, currency="EUR")
     life = thrifty.Lifetime(prices=prices, random_state=0)
     X, y = month(300, 0, 0)
-    life.learn("ill", source(X), y)
+    life.learn("ill", source(X), y, spend="100 %")
     new, y = month(40, 1, 1000)
     cost = life.predict("ill", source(new)).receipt.cost
-    found = life.outcomes("ill", new.index, y)
+    found = life["ill"].outcomes(new.index, y)
     assert found.spent == cost > 0 and found.predictions == 40
 
 
 def test_the_report_shows_it(tmp_path):
-    from thrifty.report import lineage_of, pictures_of, read_store, report_page, view_of
+    from thrifty.report import pictures_of, read_store, report_page, view_of
 
     place = tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, random_state=0)
-    life.learn("ill", source(month(300, 0, 0)[0]), month(300, 0, 0)[1])
-    assert "outcomes" not in [p.name for p in pictures_of(view_of(life), lineage_of(view_of(life)))]
+    life.learn("ill", source(month(300, 0, 0)[0]), month(300, 0, 0)[1], spend="100 %")
+    assert "outcomes" not in [p.name for p in pictures_of(view_of(life))]
     for k in range(4):
         new, y = month(120, 1 + k, 1000 * (k + 1), 0.8 if k < 2 else 12.0)
         life.predict("ill", source(new))
-        said = life.outcomes("ill", new.index, y, at=1.75e9 + k * 31 * 86_400)
+        said = life["ill"].outcomes(new.index, y, at=1.75e9 + k * 31 * 86_400)
     for view in (view_of(life), read_store(str(place))):
         assert [one.sentence for one in view.monitors] == [said.sentence]
-        drawn = {p.name: p for p in pictures_of(view, lineage_of(view))}
+        drawn = {p.name: p for p in pictures_of(view)}
         assert said.sentence in drawn["outcomes"].caption
         assert "AUROC" in drawn["outcomes"].svg()
         page = report_page(view)

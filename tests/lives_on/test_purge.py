@@ -16,7 +16,7 @@ import pytest
 import thrifty
 from thrifty.errors import BadInput, ExamplePurged
 from thrifty.stores import open_store
-from thrifty.stores.kept_pages import KeptPages
+from thrifty.stores.model_pages import KeptPages
 from thrifty.testing import FakeProvider
 
 pd = pytest.importorskip("pandas")
@@ -56,21 +56,27 @@ def paid(frame):
 
 def full(place, source=free):
     """A lifetime that has put something of her into every place that there is."""
-    life = thrifty.Lifetime(thrifty.Models(recurring=True), store=place, random_state=0)
+    life = thrifty.Lifetime(store=place, random_state=0)
     old, y = rows()
     old = with_her(old)
-    life.learn("ill", source(old), y)
+    life.learn("ill", source(old), y, spend="100 %")
     life.learn("well", source(old), 1 - y, spend="60 %")
     more, more_y = rows(80, 1, 500)
-    life.update("ill", source(pd.concat([old, more])), np.concatenate([y, more_y]))
-    life.learn(["both", "neither"], source(old), {"both": y, "neither": (y + np.arange(120)) % 2})
+    both = pd.concat([old, more])
+    life["ill"].update(source(both), np.concatenate([y, more_y]), spend="100 %")
+    life.learn(
+        ["both", "neither"],
+        source(old),
+        {"both": y, "neither": (y + np.arange(120)) % 2},
+        spend="100 %",
+    )
     life.background(source(old), rows=120)
     labels = dict(zip(old.index, y.tolist()))
     oracle = thrifty.Oracle(lambda ids: [labels[i] for i in ids], price=1)
     life.learn("asked", source(old), oracle, spend=150)
     life.predict("ill", source(old), stop=thrifty.Sure(0.9))
     life.predict(["both", "neither"], source(old))
-    life.outcomes("ill", [ID, "p3"], [1, 0])
+    life["ill"].outcomes([ID, "p3"], [1, 0])
     interview = life.ask("ill", id=ID)
     interview.tell(SECRET[interview.next.feature])
     return life, source(old), y
@@ -133,8 +139,8 @@ def test_nothing_of_her_is_anywhere(tmp_path, source):
     life, table, _ = full(place, source)
     before = where(place)
     assert {"tasks", "versions", "cell_names", "known_blocks"} <= before  # the test can fail
-    spent, bill = life.balance().spent, len(life.bill_rows())
-    gone = life.purge(ID)
+    spent, bill = life.balance().spent, len(life._bill_rows())
+    gone = life.ledger.purge(ID)
     assert {"ill", "ill@2", "well", "both", "neither"} <= set(gone.fitted_again)
     assert gone.forgotten == () and gone.features >= 4
     life.close()
@@ -142,14 +148,14 @@ def test_nothing_of_her_is_anywhere(tmp_path, source):
     bytes_of = place.read_bytes()
     assert not any(wanted in layer for layer in layers(bytes_of, 3) for wanted in WANTED)
     again = thrifty.Lifetime.open(place)
-    assert again.balance().spent == spent and len(again.bill_rows()) == bill
+    assert again.balance().spent == spent and len(again._bill_rows()) == bill
     assert set(again) == {"ill", "well", "both", "neither", "asked"}
     others = rows(30, 5, 900)[0]
     for name in ("ill", "ill@1", "well", "both"):
         assert len(again.predict(name, source(others)).values) == 30
     with pytest.warns(ExamplePurged, match="were taken out of the store"):
         again.predict("ill", table)
-    again.learn("later", source(others), (others["t1"] > 0).to_numpy())
+    again.learn("later", source(others), (others["t1"] > 0).to_numpy(), spend="100 %")
 
 
 @pytest.mark.slow
@@ -157,7 +163,7 @@ def test_nothing_of_her_is_in_postgres(postgres):
     url = postgres.new_database()
     life, _, _ = full(url, paid)
     assert "versions" in where(url)
-    life.purge(ID)
+    life.ledger.purge(ID)
     assert where(url) == set()
 
 
@@ -165,22 +171,24 @@ def test_models_without_her_are_those_that_never_saw_her(tmp_path):
     frame, y = rows()
     frame = with_her(frame)
     life = thrifty.Lifetime(store=tmp_path / "a.db", random_state=0)
-    life.learn("ill", free(frame), y)
-    life.purge(ID)
-    table = life["ill"].table_
+    life.learn("ill", free(frame), y, spend="100 %")
+    life.ledger.purge(ID)
+    table = life["ill"].model.table_
     assert 17 not in table.rows.tolist() and table.n_rows == 119
     assert set(np.unique(table.values)).isdisjoint(SECRET.values())
-    fresh = thrifty.Lifetime.open(tmp_path / "a.db")["ill"]
+    fresh = thrifty.Lifetime.open(tmp_path / "a.db")["ill"].model
     new = rows(50, 3)[0]
-    assert np.array_equal(fresh.predict_proba(new), life["ill"].predict_proba(new))
+    assert np.array_equal(fresh.predict_proba(new), life["ill"].model.predict_proba(new))
 
 
 def test_every_lifetime_of_the_store_forgets_her(tmp_path):
     frame, y = rows()
     frame = with_her(frame)
     for name in ("one", "two"):
-        thrifty.Lifetime(store=tmp_path / "a.db", name=name).learn("ill", free(frame), y)
-    thrifty.Lifetime.open(tmp_path / "a.db", name="one").purge(ID)
+        thrifty.Lifetime(store=tmp_path / "a.db", name=name).learn(
+            "ill", free(frame), y, spend="100 %"
+        )
+    thrifty.Lifetime.open(tmp_path / "a.db", name="one").ledger.purge(ID)
     assert where(tmp_path / "a.db") == set()
 
 
@@ -188,16 +196,16 @@ def test_twice_and_again(tmp_path):
     frame, y = rows()
     frame = with_her(frame)
     life = thrifty.Lifetime(store=tmp_path / "a.db", random_state=0)
-    life.learn("ill", paid(frame), y)
-    life.purge(ID)
+    life.learn("ill", paid(frame), y, spend="100 %")
+    life.ledger.purge(ID)
     with pytest.raises(BadInput, match="knows no example"):
-        life.purge(ID)
+        life.ledger.purge(ID)
     with pytest.warns(ExamplePurged):
         life.predict("ill", paid(frame))  # bought again
     with warnings.catch_warnings():
         warnings.simplefilter("error", ExamplePurged)
         life.predict("ill", paid(frame))
-    life.purge(ID)
+    life.ledger.purge(ID)
     assert where(tmp_path / "a.db") == set()
     with pytest.warns(ExamplePurged):
         life.predict("ill", paid(frame))
@@ -209,21 +217,21 @@ def test_a_model_that_tells_nothing_without_her_is_forgotten(tmp_path):
     y = np.zeros(24, dtype=int)
     y[[16, 17]] = 1
     life = thrifty.Lifetime(store=tmp_path / "a.db", random_state=0)
-    life.learn("rare", free(frame), y)
-    life.purge(frame.index[16])
-    gone = life.purge(ID)
+    life.learn("rare", free(frame), y, spend="100 %")
+    life.ledger.purge(frame.index[16])
+    gone = life.ledger.purge(ID)
     assert gone.forgotten == ("rare",) and list(life) == []
     assert where(tmp_path / "a.db") == set()
 
 
 def test_interviews_and_prefixes_of_hers_are_gone(tmp_path):
     life, _, _ = full(tmp_path / "a.db")
-    life.purge(ID)
+    life.ledger.purge(ID)
     kept = life.ledger.book.read(lambda pages: pages._run("SELECT kind, name FROM kept"))
     assert all(ID not in name for _, name in kept)
     assert not [kind for kind, _ in kept if kind == "prefixes"]
     assert life.ledger.book.read(lambda pages: KeptPages(pages).get("prefixes", "none")) is None
-    assert json.dumps(life.changes()[-1][1:]) is not None
+    assert json.dumps(life.ledger.changes()[-1][1:]) is not None
 
 
 def test_no_value_of_hers_stays_in_the_memory_of_who_purged(tmp_path):
@@ -238,5 +246,5 @@ def test_no_value_of_hers_stays_in_the_memory_of_who_purged(tmp_path):
         return [value for facts in _READ._kept.values() for value in facts.values.tolist()]
 
     assert SECRET["t1"] in kept()
-    life.purge(ID)
+    life.ledger.purge(ID)
     assert SECRET["t1"] not in kept()

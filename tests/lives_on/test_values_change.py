@@ -7,6 +7,7 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells, Ledger
+from thrifty.cells.ledger.known import Known
 from thrifty.errors import BadParameter, ChangedValue
 from thrifty.stores import MemoryStore
 
@@ -66,16 +67,16 @@ def test_the_newest_value_counts_from_then_on_and_is_not_paid_again(tmp_path):
     frame, y = clinic()
     store = tmp_path / "clinic.db"
     life = learned(frame, y, store=store)
-    table, spent = life["t"].table_.values.copy(), life.balance().spent
-    said = life["t"].predict_proba(frame)
+    table, spent = life["t"].model.table_.values.copy(), life.balance().spent
+    said = life["t"].model.predict_proba(frame)
     other = frame.copy()
     other.loc[3, "tsh"] = 9.0
     prediction = life.predict("t", source(other, "newest"))
-    assert prediction.probabilities[3] == pytest.approx(life["t"].predict_proba(other)[3])
+    assert prediction.probabilities[3] == pytest.approx(life["t"].model.predict_proba(other)[3])
     assert life.balance().spent == spent
     # what was learned on is unchanged, and so is what the model says
-    assert np.array_equal(life["t"].table_.values, table, equal_nan=True)
-    assert life["t"].predict_proba(frame) == pytest.approx(said)
+    assert np.array_equal(life["t"].model.table_.values, table, equal_nan=True)
+    assert life["t"].model.predict_proba(frame) == pytest.approx(said)
     # the new value is the store's: it agrees now, and the first one does not
     assert life.predict("t", source(other)).receipt.cost == 0
     with pytest.raises(ChangedValue, match=r"tsh of example '3' in 'lab' is 9 in the store"):
@@ -110,29 +111,32 @@ def test_a_provider_may_give_newer_values():
     assert now in ([[7.0, 1.0]], [[0.0, 1.0]])
 
 
-@pytest.mark.filterwarnings("ignore:PriceList:DeprecationWarning")
-def test_of_a_provider_every_changed_cell_is_named():
+def test_of_a_provider_every_changed_cell_is_named(monkeypatch):
+    """Should a cell be asked for that is known, another value for it is kept and never used."""
     given = {"a": 0.0, "b": 1.0}
 
     def ask(ids, names):
         return [[given[n] for n in names] for _ in ids]
 
-    def door(prices):
+    def reader():
         lab = thrifty.Source.from_callable(
-            ask, examples=["p", "q"], features=["a", "b"], boolean=False, name="lab", prices=prices
+            ask, examples=["p", "q"], features=["a", "b"], boolean=False, name="lab", prices=1
         )
         return Cells(lab, ledger=ledger, task="t")
 
     ledger = Ledger(MemoryStore().book("test", {}, {}))
-    door({"a": 1, "b": 1}).get([0, 1], [0])
+    reader().get([0, 1], [0])
     given["a"] = 7.0
-    whole = thrifty.PriceList(1, together={"panel": (5, ["a", "b"])})
-    with pytest.raises(
-        ChangedValue, match=r"a of example 'p' is 0 .* now gave 7; also a of 'q'"
-    ) as e:
-        door(whole).get([0, 1], [1])
+    cells = reader()
+    with monkeypatch.context() as patched:
+        patched.setattr(Known, "missing", lambda _, wanted, mask: np.tile(mask, (len(wanted), 1)))
+        with pytest.raises(
+            ChangedValue, match=r"a of example 'p' is 0 .* now gave 7; also a of 'q'"
+        ) as e:
+            cells.get([0, 1], [0, 1])
     assert e.value.cells == (("p", "a", 0.0, 7.0), ("q", "a", 0.0, 7.0))
-    assert len(e.value.purchases) == 1
+    assert [p.status for p in ledger.open_purchases()] == ["changed"]
+    assert reader().get([0], [0]).tolist() == [[0.0]]
 
 
 def test_other_words_are_refused():

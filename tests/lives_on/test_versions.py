@@ -42,40 +42,40 @@ def quick(tmp_path):
 def test_an_update_buys_only_new_rows_and_is_a_version(life):
     X, y = month()
     more, z = month(seed=1, first=240)
-    life.learn("ill", source(X), y)
-    first = life["ill"]
-    made = life.update("ill", source(more), z, spend=600)
+    life.learn("ill", source(X), y, spend="100 %")
+    first = life["ill"].model
+    made = life["ill"].update(source(more), z, spend=600)
     assert made.name == "ill@2" and 0 < made.receipt.cost <= 600
     assert made.judged >= 20 and made.taken == (made.loss <= made.loss_before)
-    states = [v.state for v in life.versions("ill")]
+    states = [v.state for v in life["ill"].versions]
     assert states == (["before", "present"] if made.taken else ["present", "kept aside"])
-    newest = life["ill@2"]
+    newest = life["ill@2"].model
     assert newest.table_.n_rows > first.table_.n_rows
-    assert np.allclose(life["ill@1"].predict_proba(more), first.predict_proba(more))
+    assert np.allclose(life["ill@1"].model.predict_proba(more), first.predict_proba(more))
     now = newest if made.taken else first
-    assert np.allclose(life["ill"].predict_proba(more), now.predict_proba(more))
+    assert np.allclose(life["ill"].model.predict_proba(more), now.predict_proba(more))
 
 
 def test_old_rows_in_a_bigger_table_count_once(quick):
     life = quick
     X, y = month()
     more, z = month(seed=1, first=240)
-    life.learn("ill", source(X), y)
-    known = life["ill"].table_.n_rows
+    life.learn("ill", source(X), y, spend="100 %")
+    known = life["ill"].model.table_.n_rows
     both = pd.concat([X, more])
-    made = life.update("ill", source(both), np.r_[y, z])
+    made = life["ill"].update(source(both), np.r_[y, z])
     assert made.model.table_.n_rows <= len(both)
     assert made.receipt.cells <= (len(both) - known) * 5 + known  # nothing twice
     again, w = month(seed=2, first=480)
-    third = life.update("ill", source(pd.concat([both, again])), np.r_[y, z, w])
+    third = life["ill"].update(source(pd.concat([both, again])), np.r_[y, z, w])
     assert third.number == 3 and third.model.table_.n_rows <= 720
 
 
 def test_the_bill_sums_to_the_balance(quick):
     life = quick
     X, y = month()
-    life.learn("ill", source(X), y)
-    life.update("ill", source(month(seed=1, first=240)[0]), month(seed=1)[1], spend=300)
+    life.learn("ill", source(X), y, spend="100 %")
+    life["ill"].update(source(month(seed=1, first=240)[0]), month(seed=1)[1], spend=300)
     life.predict("ill@2", source(month(20, seed=5, first=900)[0]))
     bill = life.bill()
     assert "ill@2" in bill["task"].tolist()
@@ -87,46 +87,46 @@ def test_rollback_and_what_another_process_sees(tmp_path):
     place = tmp_path / "clinic.db"
     life = thrifty.Lifetime(store=place, random_state=0)
     other = thrifty.Lifetime.open(place)
-    life.learn("ill", source(X), y)
-    made = life.update("ill", source(month(500, seed=1, first=240)[0]), month(500, seed=1)[1])
+    life.learn("ill", source(X), y, spend="100 %")
+    made = life["ill"].update(source(month(500, seed=1, first=240)[0]), month(500, seed=1)[1])
     assert made.taken, "twice the rows of the same kind"
     probe = month(30, seed=7)[0]
-    two = life["ill"].predict_proba(probe)
+    two = life["ill"].model.predict_proba(probe)
     assert np.allclose(other.predict("ill", probe).probabilities, two)
-    back = life.rollback("ill")
+    back = life["ill"].rollback()
     assert back.name == "ill@1" and back.taken
-    one = life["ill"].predict_proba(probe)
+    one = life["ill"].model.predict_proba(probe)
     assert not np.allclose(one, two)
     assert np.allclose(other.predict("ill", probe).probabilities, one)
-    assert np.allclose(thrifty.Lifetime.open(place)["ill@2"].predict_proba(probe), two)
-    assert [v.state for v in life.versions("ill")] == ["present", "rolled back"]
+    assert np.allclose(thrifty.Lifetime.open(place)["ill@2"].model.predict_proba(probe), two)
+    assert [v.state for v in life["ill"].versions] == ["present", "rolled back"]
     with pytest.raises(BadInput, match="no version of 'ill' before the present one"):
-        life.rollback("ill")
-    third = life.update("ill", source(month(500, seed=3, first=900)[0]), month(500, seed=3)[1])
+        life["ill"].rollback()
+    third = life["ill"].update(source(month(500, seed=3, first=900)[0]), month(500, seed=3)[1])
     assert third.number == 3
 
 
 def test_a_worse_version_is_kept_aside():
     X, y = month(400)
     life = thrifty.Lifetime(random_state=0)
-    life.learn("ill", X, y)
-    before = life["ill"]
+    life.learn("ill", X, y, spend="100 %")
+    before = life["ill"].model
     rng = np.random.default_rng(0)
-    made = life.update("ill", month(24, seed=1)[0], rng.permutation(np.arange(24) % 2))
-    again = life.update("ill", month(6, seed=1)[0], [0, 1, 0, 1, 0, 1])
+    made = life["ill"].update(month(24, seed=1)[0], rng.permutation(np.arange(24) % 2))
+    again = life["ill"].update(month(6, seed=1)[0], [0, 1, 0, 1, 0, 1])
     assert again.state == "kept aside" and again.loss is None
     assert "too few new rows" in str(again)
     if not made.taken:
-        assert life["ill"] is before
+        assert life["ill"].model is before
 
 
 def test_new_columns_join(life):
     rng = np.random.default_rng(0)
     X, y = month(300)
-    life.learn("ill", source(X), y)
+    life.learn("ill", source(X), y, spend="100 %")
     more, z = month(400, seed=1, first=300)
     more["marker"] = z + 0.3 * rng.normal(size=400)
-    made = life.update("ill", source(more), z)
+    made = life["ill"].update(source(more), z)
     assert made.taken
     assert "marker" in [made.model.feature_names_[f] for f in made.model.features_]
     assert len(life.predict("ill", source(more))) == 400
@@ -134,9 +134,9 @@ def test_new_columns_join(life):
 
 def test_numbers_go_on_too(life):
     X, _ = month(300)
-    made = life.learn("dose", source(X), X["t1"] * 2 + 0.1 * X["t2"] + 0.05)
+    made = life.learn("dose", source(X), X["t1"] * 2 + 0.1 * X["t2"] + 0.05, spend="100 %")
     more, _ = month(300, seed=1, first=300)
-    version = life.update("dose", source(more), more["t1"] * 2 + 0.1 * more["t2"] + 0.05)
+    version = life["dose"].update(source(more), more["t1"] * 2 + 0.1 * more["t2"] + 0.05)
     assert version.model.table_.n_rows > made.model.table_.n_rows
     assert version.loss is not None
 
@@ -144,16 +144,16 @@ def test_numbers_go_on_too(life):
 def test_forget_takes_the_versions_and_the_bill_stays(quick):
     life = quick
     X, y = month()
-    life.learn("ill", source(X), y)
-    life.update("ill", source(month(seed=1, first=240)[0]), month(seed=1)[1])
+    life.learn("ill", source(X), y, spend="100 %")
+    life["ill"].update(source(month(seed=1, first=240)[0]), month(seed=1)[1])
     spent = life.balance().spent
     life.forget("ill")
     assert "ill" not in life
     assert life.balance().spent == pytest.approx(spent)
-    life.learn("ill", source(X), y)
-    assert [v.name for v in life.versions("ill")] == ["ill@1"]
+    life.learn("ill", source(X), y, spend="100 %")
+    assert [v.name for v in life["ill"].versions] == ["ill@1"]
     assert life.balance().spent == pytest.approx(spent), "what it bought is owned"
-    life.update("ill", source(month(seed=4, first=800)[0]), month(seed=4)[1])
+    life["ill"].update(source(month(seed=4, first=800)[0]), month(seed=4)[1])
     assert life.bill()["cost"].sum() == pytest.approx(life.balance().spent)
 
 
@@ -168,33 +168,33 @@ def test_forget_takes_the_versions_and_the_bill_stays(quick):
 def test_labels_of_another_kind_are_refused_before_anything_is_bought(wrong, message):
     X, y = month()
     life = thrifty.Lifetime(random_state=0)
-    life.learn("ill", X, y)
+    life.learn("ill", X, y, spend="100 %")
     spent = life.balance().spent
     with pytest.raises(BadInput, match=message):
-        life.update("ill", month(seed=1)[0], wrong)
+        life["ill"].update(month(seed=1)[0], wrong)
     assert life.balance().spent == spent
 
 
 def test_what_cannot_be_updated():
     X, y = month()
     life = thrifty.Lifetime(random_state=0)
-    life.learn("ill", source(X), y)
+    life.learn("ill", source(X), y, spend="100 %")
     with pytest.raises(UnknownTask, match="no task named 'well'"):
-        life.update("well", X, y)
+        life["well"].update(X, y)
     with pytest.raises(BadInput, match="'ill' has no version 3; there are ill@1"):
         life.predict("ill@3", X)
-    bought = life["ill"].table_.n_rows
+    bought = life["ill"].model.table_.n_rows
     if bought == len(X):
         with pytest.raises(BadInput, match="learned from before"):
-            life.update("ill", source(X), y)
+            life["ill"].update(source(X), y)
     with pytest.raises(BadInput, match="single new row"):
-        life.update("ill", source(month(seed=1, first=240)[0]), month(seed=1)[1], spend=1)
+        life["ill"].update(source(month(seed=1, first=240)[0]), month(seed=1)[1], spend=1)
     with pytest.raises(BadInput, match="not one of its versions"):
         life.forget("ill@1")
     trees = thrifty.Lifetime(thrifty.Trees(max_depth=2))
     trees.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
     with pytest.raises(BadParameter, match="Trees learns a task once"):
-        trees.update("either", [[0, 0], [1, 1]], [0, 1])
+        trees["either"].update([[0, 0], [1, 1]], [0, 1])
 
 
 def run(*arguments, ok=True):
@@ -215,26 +215,26 @@ def test_on_the_command_line(tmp_path):
     assert "learned before" in said.stderr and "--update" in said.stderr
     said = run("learn", tmp_path / "b.csv", *options, "--update")
     assert "ill@2: present" in said.stderr
-    listed = run("versions", store, "ill")
+    listed = run("store", "versions", store, "ill")
     assert "ill@1: before" in listed.stdout and "ill@2: present" in listed.stdout
     assert "ill@2" in run("bill", store).stdout
-    run("versions", store, "ill", "--rollback")
-    assert "ill@1: present" in run("versions", store, "ill").stdout
-    run("forget", store, "ill")
+    run("store", "rollback", store, "ill")
+    assert "ill@1: present" in run("store", "versions", store, "ill").stdout
+    run("store", "forget", store, "ill")
     assert "ill" not in thrifty.Lifetime.open(store)
 
 
 def test_rows_of_an_update_weigh_and_belong_together(life):
     X, y = month()
     more, z = month(seed=1, first=240)
-    life.learn("ill", source(X), y)
+    life.learn("ill", source(X), y, spend="100 %")
     weights = np.where(np.arange(240) < 40, 0.0, 1.0 + np.arange(240) % 3)
     together = np.arange(240) // 4
-    made = life.update("ill", source(more), z, spend=5000, sample_weight=weights, groups=together)
+    made = life["ill"].update(source(more), z, spend=5000, sample_weight=weights, groups=together)
     plain = thrifty.Lifetime(random_state=0)
-    plain.learn("ill", source(X), y)
-    other = plain.update("ill", source(more), z, spend=5000)
-    table, before = made.model.table_, life.versions("ill")[0].model.table_
+    plain.learn("ill", source(X), y, spend="100 %")
+    other = plain["ill"].update(source(more), z, spend=5000)
+    table, before = made.model.table_, life["ill"].versions[0].model.table_
     new = table.of_rows(np.arange(before.n_rows, table.n_rows))
     assert new.n_rows == 200, "what weighs nothing is not bought"
     assert other.model.table_.n_rows - before.n_rows == 240
@@ -249,7 +249,7 @@ def test_rows_of_an_update_weigh_and_belong_together(life):
 @pytest.mark.parametrize("said", [{"sample_weight": [-1.0] * 240}, {"groups": ["a"] * 240}])
 def test_weights_and_groups_of_an_update_that_are_none(life, said):
     X, y = month()
-    life.learn("ill", source(X), y)
+    life.learn("ill", source(X), y, spend="100 %")
     with pytest.raises(BadInput, match=next(iter(said))):
-        life.update("ill", source(month(seed=1, first=240)[0]), y, **said)
-    assert [v.number for v in life.versions("ill")] == [1]
+        life["ill"].update(source(month(seed=1, first=240)[0]), y, **said)
+    assert [v.number for v in life["ill"].versions] == [1]

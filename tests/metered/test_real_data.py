@@ -2,8 +2,8 @@
 
 import pytest
 
-from thrifty.benchmarks import metered
-from thrifty.benchmarks.data import data_sets
+from speed import metered
+from studies.data import data_sets
 
 SETS = list(data_sets(max_rows=600))
 

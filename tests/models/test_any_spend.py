@@ -63,7 +63,9 @@ def test_learned_or_refused_with_nothing_bought(task):
     if isinstance(spend, int):
         assert paid <= spend + 1e-6
     if isinstance(spend, str):
-        whole = thrifty.Cells(np.zeros(X.shape), prices).price_of(range(len(X)), range(len(names)))
+        whole = thrifty.protocol.Cells(np.zeros(X.shape), prices).price_of(
+            range(len(X)), range(len(names))
+        )
         assert paid <= float(spend[:-2]) / 100 * whole + 1e-6
     if present is not None:
         assert learned.receipt.cells + learned.receipt.reused_cells <= present.sum()

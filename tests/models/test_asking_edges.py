@@ -43,7 +43,7 @@ def test_three_classes_by_name_with_gaps(life, given):
     assert (got.values == y).mean() > 0.45
     assert got.receipt.cost <= given.get("spend", np.inf)
     assert got.receipt.cost_per_row.max() <= given.get("per_row", np.inf)
-    assert set(got.stopped) <= {"finished", "sure", "worth", "spend", "per_row"}
+    assert set(got.stopped) <= {"finished", "sure", "hopeless", "worth", "spend", "per_row"}
     assert "cost" in str(got.explain(0))
 
 

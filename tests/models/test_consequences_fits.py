@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import thrifty
-from thrifty.cells import Cells, as_source
-from thrifty.models.fits.line import LineDesign
-from thrifty.models.fits.logistic import fit_slope
-from thrifty.models.purses.purse import Basket
+from thrifty.models.fits.logistic import fit_penalised, fit_slope
 
 
 def held_out_loss(slope, scores, y):
@@ -30,30 +28,6 @@ def test_scores_that_are_too_steep_or_too_flat_are_mended_for_new_rows(steep):
     assert held_out_loss(slope, scores[new], y[new]) < best + 0.003
 
 
-def test_which_of_two_classes_is_called_the_first_changes_no_line():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(150, 6))
-    y = (X[:, 0] + rng.logistic(size=150) > -2.5).astype(np.int64)  # nine of ten are of class 1
-    design = LineDesign.of(X, np.zeros(6, bool))
-    rows, ones = np.arange(150), np.ones(150)
-    this, other = (design.fit(rows, codes, 2, ones).scores(X)[:, 0] for codes in (y, 1 - y))
-    assert np.abs(this).max() > 1
-    assert np.abs(this + other).max() < 0.01 * np.abs(this).max()
-
-
-def test_classes_take_turns_from_where_they_were_told_to():
-    codes = np.repeat([0, 1, 2], [200, 60, 40])
-    rows = np.random.default_rng(2).permutation(300)
-    cells = Cells(as_source(rows[:, None].astype(float)), spend=300.0)
-    basket = Basket(cells, codes[rows], 300.0, np.random.default_rng(3), others=50.0)
-    before = basket.order[:30].tolist()
-    basket.even_out(30)
-    assert basket.order[:30].tolist() == before and sorted(basket.order) == list(range(300))
-    assert (basket.codes == codes[rows][basket.order]).all()
-    assert np.bincount(basket.codes[:120]).tolist() == [40, 40, 40]  # as long as all have rows
-    assert np.bincount(basket.codes[120:160]).tolist() == [20, 20]
-
-
 def test_another_seed_looks_at_other_rows_and_the_same_at_the_same():
     rng = np.random.default_rng(4)
     X = rng.random((300, 12)) < 0.4
@@ -65,3 +39,20 @@ def test_another_seed_looks_at_other_rows_and_the_same_at_the_same():
 
     first = said(1)
     assert (first == said(1)).all() and (first != said(2)).any()
+
+
+@pytest.mark.parametrize("shrinkage", [20.0, 1e-3])
+def test_few_columns_are_fitted_to_the_very_minimum(shrinkage):
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(200, 4)) * [1, 5, 0.2, 0]
+    y = (columns[:, 0] + 0.5 * columns[:, 1] + rng.logistic(size=200) > 1).astype(np.int64)
+    at, found = fit_penalised(columns, y, 2, np.ones(200), shrinkage)
+    wrong = expit(columns @ found[:, 0] + at) - y
+    assert np.abs(columns.T @ wrong + shrinkage * found[:, 0]).max() < 1e-3
+    assert abs(wrong.sum()) < 1e-3
+
+
+def test_classes_that_a_column_parts_wholly_are_fitted_too():
+    x = np.linspace(-1, 1, 60)[:, None]
+    at, found = fit_penalised(x, (x[:, 0] > 0).astype(np.int64), 2, np.ones(60), 1e-3)
+    assert 10 < found[0, 0] < 1e3 and abs(at[0]) < 1

@@ -41,8 +41,11 @@ def test_spend_is_never_exceeded_and_nearly_used() -> None:
 
 def test_the_useful_features_are_found() -> None:
     X, y = words(1)
-    learned = thrifty.Lifetime(thrifty.Models()).learn("t", X, y, spend="10 %")
-    assert len(set(range(6)) & set(learned.model.features_[:12].tolist())) >= 5
+    found = []
+    for seed in range(3):
+        model = thrifty.Lifetime(random_state=seed).learn("t", X, y, spend="10 %").model
+        found.append(len(set(range(6)) & set(model.features_[:12].tolist())))
+    assert np.mean(found) >= 4
 
 
 def test_the_same_seed_gives_the_same_model(texts) -> None:
@@ -62,8 +65,9 @@ def test_only_the_needed_features_are_read(texts) -> None:
 def test_a_store_gives_the_same_model_and_memory(texts) -> None:
     X, _, place, life, model = texts
     again = thrifty.Lifetime.open(place)
-    assert np.allclose(again["t"].predict_proba(X), model.predict_proba(X))
-    assert again.representation.looks.sum() == pytest.approx(life.representation.looks.sum(), 1e-3)
+    assert np.allclose(again["t"].model.predict_proba(X), model.predict_proba(X))
+    kept, ours = (one.representation.background(X.shape[1]) for one in (again, life))
+    assert np.array_equal(kept, ours) and np.sum(ours) > 0
 
 
 def test_a_users_estimator_is_fitted_again_from_the_store(tmp_path) -> None:
@@ -72,10 +76,10 @@ def test_a_users_estimator_is_fitted_again_from_the_store(tmp_path) -> None:
     life = thrifty.Lifetime(thrifty.Models(given), store=tmp_path / "a.db")
     model = life.learn("t", X, y, spend="10 %").model
     assert not hasattr(given[-1], "coef_"), "what the user gave stays as it was"
-    kept = thrifty.Lifetime.open(tmp_path / "a.db")["t"]
+    kept = thrifty.Lifetime.open(tmp_path / "a.db")["t"].model
     with pytest.raises(ThriftyError, match="family=thrifty.Models"):
         kept.predict_proba(X)
-    again = thrifty.Lifetime.open(tmp_path / "a.db", family=thrifty.Models(given))["t"]
+    again = thrifty.Lifetime.open(tmp_path / "a.db", family=thrifty.Models(given))["t"].model
     assert np.allclose(again.predict_proba(X), model.predict_proba(X))
 
 
@@ -89,22 +93,17 @@ def test_an_estimator_that_lacks_something(estimator, said) -> None:
 
 
 def test_memory_leaves_more_for_the_rare_class() -> None:
-    """The background of earlier tasks is not bought again."""
-    X, _ = words(6, n=3000)
+    """The background that a cohort taught is not bought again."""
+    X, y = words(6, n=1000)
 
-    def looks_in_the_rare_class(memory: bool) -> float:
-        rng = np.random.default_rng(0)
-        life, found = thrifty.Lifetime(thrifty.Models()), []
-        for task in range(4):
-            rows = rng.permutation(len(X))[:1000]
-            logits = -3.5 + 2.5 * X[:, 10 * task + np.arange(6)].sum(axis=1)
-            y = (rng.random(len(X)) < 1 / (1 + np.exp(-logits))).astype(int)
-            life = life if memory else thrifty.Lifetime(thrifty.Models())
-            table = life.learn(str(task), X[rows], y[rows], spend="4 %").model.table_
-            found.append(table.bought[table.labels == 1].sum())
-        return float(np.mean(found[2:]))
+    def looks_in_the_rare_class(cohort: int) -> int:
+        life = thrifty.Lifetime(random_state=0)
+        if cohort:
+            life.background(words(9)[0], rows=cohort)
+        table = life.learn("t", X, y, spend="4 %").model.table_
+        return int(table.bought[table.labels == 1].sum())
 
-    assert looks_in_the_rare_class(True) > 1.1 * looks_in_the_rare_class(False)
+    assert looks_in_the_rare_class(200) > 1.1 * looks_in_the_rare_class(0)
 
 
 def test_a_cohort_is_paid_once_and_owned_by_later_tasks(tmp_path) -> None:
@@ -117,29 +116,13 @@ def test_a_cohort_is_paid_once_and_owned_by_later_tasks(tmp_path) -> None:
     assert learned.receipt.reused_cells >= 200 * X.shape[1]
     again = thrifty.Lifetime.open(tmp_path / "a.db")
     assert again.balance().spent == 200 * X.shape[1] + learned.receipt.cells
-    assert again.representation.looks.min() >= 200
-
-
-def test_another_population_is_noticed() -> None:
-    rng = np.random.default_rng(0)
-    rates = rng.uniform(0.05, 0.9, 200)
-    life = thrifty.Lifetime()
-    life.background(rng.random((400, 200)) < rates, rows=400)
-    found = []
-    for here in (rates, rates[::-1]):
-        X = rng.random((800, 200)) < here
-        y = (rng.random(800) < 0.1 + 0.5 * X[:, 0]).astype(int)
-        family = life.family
-        cells = thrifty.Cells(X, spend=0.05 * X.size)
-        learned = family.use_rep(life.representation, cells, family.read_labels(y)).model
-        found.append(learned.bought.info["drift"])
-    assert found == [False, True]
+    assert again.representation.background(X.shape[1])[0].min() >= 200
 
 
 def test_a_spend_too_small_says_what_would_do() -> None:
     X, y = words(8)
-    with pytest.raises(BadInput, match="smallest useful is 400"):
-        thrifty.Lifetime().learn("t", X, y, spend=100)
+    with pytest.raises(BadInput, match="does not buy .* 5 rows, which costs 5"):
+        thrifty.Lifetime().learn("t", X, y, spend=4)
 
 
 @pytest.mark.parametrize("y", [np.zeros(50), np.r_[1, np.zeros(49)]])

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from thrifty import ScorecardClassifier
 from thrifty.errors import BadInput
+from thrifty.estimators import ScorecardClassifier
 from thrifty.models.fits.estimators import fit_user, in_words
-from thrifty.models.fits.fitted import CLASSIFIERS, REGRESSORS, classes_from_dict, numbers_from_dict
-from thrifty.models.fits.fitting import fit_classes, fit_regressor
-from thrifty.models.fits.linear_score import LinearScore
 from thrifty.models.table import Table
 
 NAMES = ["a", "b"]
@@ -28,26 +23,6 @@ def table(labels, **more):
 
 
 CLASSES = table(np.arange(60) % 2)
-
-
-def test_a_store_keeps_the_mixture_by_its_first_name():
-    fitted = fit_classes(CLASSES)
-    kept = json.loads(json.dumps(fitted.to_dict()))
-    assert kept["model"] == "Stack"
-    again = classes_from_dict(kept)
-    assert (again.predict_proba(CLASSES.values) == fitted.predict_proba(CLASSES.values)).all()
-    assert again.quality == fitted.quality and again.summary() == fitted.summary()
-
-
-def test_every_name_in_a_store_has_a_reader():
-    assert sorted(CLASSIFIERS) == ["LinearAndTrees", "LinearScore", "Rungs", "Stack"]
-    assert sorted(REGRESSORS) == ["NumberMix"]
-    old = LinearScore(np.ones(2), np.zeros(2), 0.5).to_dict()
-    del old["model"]
-    assert isinstance(classes_from_dict(old), LinearScore)
-    numbers = fit_regressor(table(np.linspace(0, 1, 60)))
-    again = numbers_from_dict(numbers.to_dict())
-    assert (again.predict(CLASSES.values) == numbers.predict(CLASSES.values)).all()
 
 
 def test_a_users_estimator_says_what_it_is_and_that_it_is_fitted_again():

@@ -97,17 +97,21 @@ def test_shaps_tree_explainer():
     shap = pytest.importorskip("shap")
     X, y = people()
     for model in (
-        thrifty.ModelClassifier(RandomForestClassifier(20), spend="100 %", random_state=0),
-        thrifty.ModelRegressor(RandomForestRegressor(20), spend="100 %", random_state=0),
+        thrifty.ModelClassifier(
+            RandomForestClassifier(20, random_state=0), spend="100 %", random_state=0
+        ),
+        thrifty.ModelRegressor(
+            RandomForestRegressor(20, random_state=0), spend="100 %", random_state=0
+        ),
     ):
-        columns = model.fit(X, y.astype(int)).columns(X.iloc[:20])
+        columns = model.fit(X, y.astype(int)).columns(X.iloc[:100])
         explainer = shap.TreeExplainer(model.estimator_.fitted)
         found = np.asarray(explainer.shap_values(columns))
         base = np.atleast_1d(explainer.expected_value)
         if hasattr(model, "predict_proba"):
-            found, base, said = found[..., 1], base[1], model.predict_proba(X.iloc[:20])[:, 1]
+            found, base, said = found[..., 1], base[1], model.predict_proba(X.iloc[:100])[:, 1]
         else:
-            said = model.predict(X.iloc[:20])
+            said = model.predict(X.iloc[:100])
         assert base + found.sum(axis=1) == pytest.approx(said, abs=1e-6)
         assert model.column_names_[np.abs(found).mean(axis=0).argmax()] == "age"
 

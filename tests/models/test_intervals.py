@@ -25,7 +25,7 @@ def test_a_perfect_model_of_thirty_rows_does_not_promise_to_stay_so():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 6))
     y = (X[:, 0] > 0.3).astype(int)
-    found = thrifty.Lifetime(random_state=0).learn("few", X, y).model.quality_
+    found = thrifty.Lifetime(random_state=0).learn("few", X, y, spend="100 %").model.quality_
     assert found.auc.value > 0.97
     assert found.auc.low < 0.9 and found.average_precision.low < 0.9
 

@@ -28,7 +28,7 @@ def tasks(n=3):
 
 def learned_by(n_jobs, engine, prices, wave=1):
     life = thrifty.Lifetime(FAMILIES[prices], prices=PRICES[prices], random_state=3)
-    life.learn_many(tasks(), n_jobs=n_jobs, engine=engine, wave=wave)
+    life.learn_many(tasks(), n_jobs=n_jobs, engine=engine, wave=wave, spend="100 %")
     return life
 
 
@@ -36,7 +36,7 @@ def learned_by(n_jobs, engine, prices, wave=1):
 def learned_by_hand(prices):
     life = thrifty.Lifetime(FAMILIES[prices], prices=PRICES[prices], random_state=3)
     for name, X, y in tasks():
-        life.learn(name, X, y)
+        life.learn(name, X, y, spend="100 %")
     return life
 
 
@@ -56,7 +56,9 @@ def test_a_wave_of_one_is_one_by_one(prices, n_jobs, engine):
     assert other.representation.to_dict() == by_hand.representation.to_dict()
     for name, X, _ in tasks():
         assert other._shelf.tasks[name].receipt == by_hand._shelf.tasks[name].receipt
-        assert np.array_equal(other[name].predict_proba(X), by_hand[name].predict_proba(X))
+        assert np.array_equal(
+            other[name].model.predict_proba(X), by_hand[name].model.predict_proba(X)
+        )
 
 
 def test_nothing_is_tried_that_would_be_thrown_away(monkeypatch):
@@ -78,7 +80,7 @@ def same(one, other):
     )
     X = next(iter(tasks()))[1]
     for name in one:
-        assert np.array_equal(one[name].predict_proba(X), other[name].predict_proba(X))
+        assert np.array_equal(one[name].model.predict_proba(X), other[name].model.predict_proba(X))
 
 
 @cache
@@ -110,7 +112,7 @@ def test_a_worker_of_dask_that_dies_is_not_paid_twice(dask_client, tmp_path):
     lives = []
     for engine in ("threads", dask_client):
         life = thrifty.Lifetime(family, prices=PRICES["priced"], random_state=3)
-        life.learn_many(tasks(2), n_jobs=2, engine=engine, wave=2)
+        life.learn_many(tasks(2), n_jobs=2, engine=engine, wave=2, spend="100 %")
         lives.append(life)
     assert (tmp_path / "killed").exists(), "a worker was killed"
     same(*lives)
@@ -136,9 +138,11 @@ def test_the_tasks_of_a_wave_see_what_was_known_at_its_start():
     waves, by_hand = in_waves("priced"), learned_by_hand("priced")
     alone = thrifty.Lifetime(FAMILIES["priced"], prices=PRICES["priced"], random_state=3)
     name, X, y = list(tasks())[1]
-    alone.learn(name, X, y)
-    assert np.array_equal(waves[name].predict_proba(X), alone[name].predict_proba(X))
-    assert not np.array_equal(waves[name].predict_proba(X), by_hand[name].predict_proba(X))
+    alone.learn(name, X, y, spend="100 %")
+    assert np.array_equal(waves[name].model.predict_proba(X), alone[name].model.predict_proba(X))
+    assert not np.array_equal(
+        waves[name].model.predict_proba(X), by_hand[name].model.predict_proba(X)
+    )
     assert len(waves.representation.to_dict()) == len(by_hand.representation.to_dict())
 
 
@@ -200,7 +204,9 @@ def test_labels_over_one_table_are_learned_at_once():
     at_once.learn(list(labels), X, {name: y for name, (_, y) in labels.items()}, spend="15 %")
     for name in labels:
         assert waves._shelf.tasks[name].receipt == at_once._shelf.tasks[name].receipt
-        assert np.array_equal(waves[name].predict_proba(X), at_once[name].predict_proba(X))
+        assert np.array_equal(
+            waves[name].model.predict_proba(X), at_once[name].model.predict_proba(X)
+        )
 
 
 def test_what_is_paid_for_is_bought_in_turn_and_never_twice():

@@ -68,10 +68,10 @@ def test_few_cells_through_a_store(estimator, tmp_path):
     assert prediction.classes is None and prediction.probabilities is None
     assert r2(prediction.values, real) > 0.85
     again = thrifty.Lifetime.open(tmp_path / "a.db", family=thrifty.Models(estimator))
-    assert np.allclose(again["worth"].predict(new), prediction.values)
+    assert np.allclose(again["worth"].model.predict(new), prediction.values)
     assert "town" in str(prediction.explain(0)) and len(life.bill()) == 2
     if estimator is not None:
-        kept = thrifty.Lifetime.open(tmp_path / "a.db")["worth"]
+        kept = thrifty.Lifetime.open(tmp_path / "a.db")["worth"].model
         with pytest.raises(ThriftyError, match="family=thrifty.Models"):
             kept.predict(new)
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_learned(X, y, said):
     with pytest.raises(BadInput, match=said):
         thrifty.ModelRegressor().fit(X, y)
     with pytest.raises(BadInput, match=said):
-        thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y)
+        thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y, spend="100 %")
 
 
 def test_a_gap_in_the_labels_is_refused_by_fit_and_left_out_by_a_lifetime():
@@ -145,14 +145,14 @@ def test_a_gap_in_the_labels_is_refused_by_fit_and_left_out_by_a_lifetime():
     with pytest.raises(BadInput, match="label 0 is NaN"):
         thrifty.ModelRegressor().fit(X, y)
     with pytest.warns(RowsLeftOut, match="1 of 200 rows"):
-        thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y)
+        thrifty.Lifetime(thrifty.Models(labels="numbers")).learn("t", X, y, spend="100 %")
 
 
 def test_estimators_and_spends_that_will_not_do():
     X, y = houses(200)
-    with pytest.raises(BadInput, match="at least 16; what may be spent"):
-        thrifty.ModelRegressor(spend=15).fit(X, y)
-    assert np.isfinite(thrifty.ModelRegressor(spend=16).fit(X, y).predict(X)).all()
+    with pytest.raises(BadInput, match="the smallest useful sample, 5 rows, which costs 5"):
+        thrifty.ModelRegressor(spend=4).fit(X, y)
+    assert np.isfinite(thrifty.ModelRegressor(spend=5).fit(X, y).predict(X)).all()
 
 
 @pytest.mark.parametrize("column", [np.ones(200), np.full(200, np.nan), np.arange(200) * 1e300])
@@ -174,7 +174,7 @@ def test_prices_and_budget_hold():
 
 def test_limits_on_what_a_prediction_may_ask(learned):
     life, X, y = learned
-    model = life["worth"]
+    model = life["worth"].model
     errors = []
     for most in (0, 1, 2, len(model.features_)):
         asked = life.predict("worth", X.copy(), per_row=most)

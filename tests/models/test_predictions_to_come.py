@@ -7,13 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import thrifty
-from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.labels.classes import read_classes
 from thrifty.models.asking.horizon import best_prefix
-from thrifty.models.buying.in_order import InOrder
-from thrifty.models.learning import policy_for
-from thrifty.models.memory.memory import Memory
 
 
 def drawn(n, seed, k=30):
@@ -21,39 +16,6 @@ def drawn(n, seed, k=30):
     X = rng.normal(size=(n, k))
     score = 2.0 * X[:, 5] + 1.5 * X[:, 2] + 1.0 * X[:, 11] - 1.5
     return X, (score + rng.logistic(size=n) > 0).astype(int)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.7])
-def test_the_bill_is_kept_and_the_strong_features_are_found(share):
-    X, y = drawn(1000, 0)
-    cells = Cells(X)
-    most = share * X.size
-    bought = InOrder().buy(cells, read_classes(y), Memory(), most, np.random.default_rng(0))
-    assert cells.n_bought <= most
-    table = bought.table
-    assert table.is_whole and not np.isnan(table.values).any()
-    assert {5, 2} <= set(table.features.tolist()[: 2 + int(10 * share)])
-    for k in (0, 1):  # every class weighs what it has rows
-        assert table.weights[table.labels == k].sum() == pytest.approx((y == k).sum())
-
-
-def test_what_is_free_is_bought_on_all_rows_at_once():
-    X, y = drawn(600, 1)
-    prices = np.ones(30)
-    prices[[7, 8]] = 0.0
-    cells = Cells(X, prices=list(prices))
-    bought = InOrder().buy(cells, read_classes(y), Memory(), 2500.0, np.random.default_rng(0))
-    assert {7, 8} <= set(bought.table.features.tolist())
-    assert cells.receipt().cost <= 2500
-
-
-@pytest.mark.parametrize(("rows", "way"), [(239, "Halving"), (240, "InOrder")])
-def test_features_are_bought_one_by_one_where_looks_can_be_paid_for(rows, way):
-    X, y = drawn(600, 1)
-    labels = read_classes(y)
-    cells = Cells(X, spend=rows * 30.0)
-    assert type(policy_for(cells, labels, predictions=100)).__name__ == way
-    assert type(policy_for(cells, labels)).__name__ == "Halving"
 
 
 def test_the_more_predictions_the_shorter():
@@ -76,7 +38,7 @@ def test_a_lifetime_with_many_predictions_to_come_keeps_few_features():
         family = thrifty.Models(LogisticRegression(), predictions=n)
         life = thrifty.Lifetime(family)
         life.learn("ill", X.copy(), y, spend="50 %")
-        sizes.append(len(life["ill"].features_))
+        sizes.append(len(life["ill"].model.features_))
         new, _ = drawn(50, 3)
         assert len(life.predict("ill", new)) == 50
     assert sizes[1] < sizes[0] and sizes[1] <= 8

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from thrifty import ScorecardClassifier
 from thrifty.errors import BadInput, BadParameter
+from thrifty.estimators import ScorecardClassifier
 from thrifty.models.card import card_curves, plot_card
 from thrifty.models.fits.bins import NOWHERE, make_bins
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from thrifty import ScorecardClassifier
+from thrifty.estimators import ScorecardClassifier
 
 
 @pytest.mark.filterwarnings("ignore")

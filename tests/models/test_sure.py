@@ -131,7 +131,7 @@ def test_docs_readme_and_the_command_say_the_same_sentence():
         "of the rows that stop as sure and are answered with a class, at least p are of that class"
     )
     root = Path(__file__).resolve().parents[2]
-    places = ["README.md", "docs/predicting.md", "src/thrifty/commands/predict.py"]
+    places = ["README.md", "docs/predicting.md", "src/thrifty/commands/options.py"]
     for place in places:
         text = (root / place).read_text(encoding="utf-8").replace('"', "")
         assert sentence in " ".join(text.split()), place

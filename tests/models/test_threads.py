@@ -7,7 +7,7 @@ from types import ModuleType
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from thrifty.models.fits import boosting
+from thrifty.models.fits import threads as fits
 
 
 def threads() -> set[int]:
@@ -16,23 +16,23 @@ def threads() -> set[int]:
 
 def test_one_inside_and_as_many_as_before_after():
     with threadpool_limits(2):
-        with boosting.in_one_thread():
+        with fits.in_one_thread():
             assert threads() == {1}
         assert threads() == {2}
-        with boosting.in_one_thread(False):
+        with fits.in_one_thread(False):
             assert threads() == {2}
 
 
 def test_they_are_looked_for_again_when_something_was_loaded(monkeypatch):
     looked = []
-    real = boosting.ThreadpoolController
-    monkeypatch.setattr(boosting, "ThreadpoolController", lambda: looked.append(1) or real())
+    real = fits.ThreadpoolController
+    monkeypatch.setattr(fits, "ThreadpoolController", lambda: looked.append(1) or real())
     monkeypatch.setitem(sys.modules, "a module of this test", ModuleType("one"))
     for _ in range(3):
-        with boosting.in_one_thread():
+        with fits.in_one_thread():
             pass
     assert len(looked) == 1
     monkeypatch.setitem(sys.modules, "another module of this test", ModuleType("another"))
-    with boosting.in_one_thread():
+    with fits.in_one_thread():
         pass
     assert len(looked) == 2

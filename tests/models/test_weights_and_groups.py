@@ -10,13 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter
-from thrifty.models.fits.folds import (
-    folds_in_turn,
-    folds_in_turn_by_class,
-    shuffled_folds,
-    stratified_folds,
-    stratified_k_folds,
-)
+from thrifty.models.fits.folds import make_folds
 from thrifty.models.fits.quality import quality_of
 
 
@@ -96,21 +90,13 @@ def test_an_estimator_without_weights_gets_rows_drawn_by_weight():
 # -- groups ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda y, g: stratified_folds(y, np.random.default_rng(0), g),
-        lambda y, g: stratified_k_folds(y, 4, 0, g),
-        lambda y, g: shuffled_folds(len(y), 3, 0, g),
-        lambda y, g: folds_in_turn(len(y), 3, g),
-        lambda y, g: folds_in_turn_by_class(y, 3, g),
-    ],
-)
-def test_no_fold_parts_a_group(make):
+@pytest.mark.parametrize("n_folds", [2, 3, 4])
+@pytest.mark.parametrize("by_class", [True, False])
+def test_no_fold_parts_a_group(n_folds, by_class):
     rng = np.random.default_rng(0)
     groups, y = rng.integers(0, 40, size=200), rng.integers(0, 2, size=200)
-    folds = make(y, groups)
-    assert len(np.unique(folds)) >= 3
+    folds = make_folds(200, n_folds, 0, y if by_class else None, groups)
+    assert len(np.unique(folds)) == n_folds
     assert all(len(np.unique(folds[groups == g])) == 1 for g in np.unique(groups))
 
 
@@ -160,7 +146,7 @@ def test_a_lifetime_keeps_groups_with_the_model_it_stores(tmp_path):
     learned = life.learn("t", X, y, spend="100 %", groups=[f"p{g}" for g in groups])
     assert learned.model.quality_.auc.low < 0.65
     life.close()
-    kept = thrifty.Lifetime.open(store)["t"].table_
+    kept = thrifty.Lifetime.open(store)["t"].model.table_
     rows = kept.rows
     assert (kept.groups[:, None] == kept.groups[None, :]).tolist() == (
         groups[rows][:, None] == groups[rows][None, :]

@@ -28,13 +28,13 @@ def test_explain_says_words():
     assert stopped.steps[0].text == frame["town"][0]
 
 
-@pytest.mark.parametrize("estimator", [None, thrifty.ScorecardClassifier()])
+@pytest.mark.parametrize("estimator", [None, thrifty.estimators.ScorecardClassifier()])
 def test_cards_say_words_and_names(estimator, tmp_path):
     frame, y = towns()
     life = thrifty.Lifetime(thrifty.Models(estimator), store=tmp_path / "life.db")
     life.learn("t", frame, y)
     opened = thrifty.Lifetime.open(tmp_path / "life.db", family=thrifty.Models(estimator))
-    for model in (life["t"], opened["t"]):
+    for model in (life["t"].model, opened["t"].model):
         points = {row.bin: row.points for row in model.card_ if row.feature == "town"}
         assert set(points) == {"Bern", "Graz", "Turin"}
         assert points["Graz"] > 10 > 0 > points["Bern"]

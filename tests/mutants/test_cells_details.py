@@ -7,19 +7,20 @@ import pytest
 from scipy import sparse
 
 import thrifty
-from thrifty import Cells, PriceList, Source
+from thrifty import PriceList, Source
+from thrifty import packed as packing
 from thrifty.cells import Ledger, as_source
-from thrifty.cells.bit_cells import BitCells
-from thrifty.cells.bits import Bit
+from thrifty.cells.bit_cells import Bit, BitCells
+from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.book import on_point
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import IN_FLIGHT
-from thrifty.cells.matching import Match, match_features
-from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.money import Limits
 from thrifty.cells.sources import packed_file, sql
 from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import FeaturesChanged
-from thrifty.packed import pack, writer
+from thrifty.packed import pack
+from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import FakeProvider
 
@@ -29,7 +30,7 @@ def ledger() -> Ledger:
 
 
 def test_names_with_one_hash_are_told_apart(tmp_path, monkeypatch):
-    for module in (packed_file, writer):
+    for module in (packed_file, packing):
         monkeypatch.setattr(module, "hash_name", lambda name: 7)
     frame = pytest.importorskip("pandas").DataFrame(np.eye(5, dtype=int), columns=list("abcde"))
     frame.to_csv(tmp_path / "x.csv", index=False)
@@ -133,7 +134,7 @@ def test_once_interrupted_nothing_more_is_called():
     """The last look before a call: a call that waits for its turn then is not made."""
     provider = FakeProvider()
     cells = Cells(provider.source(["p"], ["a"], prices=1), ledger=ledger(), task="t")
-    buyer = cells._account.paid._buyer
+    buyer = cells._account._buyer
 
     def interrupted(point):
         if point == "before-call":
@@ -225,8 +226,10 @@ def test_what_each_row_cost_with_and_without_orders():
 def test_a_task_that_goes_on_has_bought_what_it_bought():
     source, book = FakeProvider().source(list("pqrs"), ["a", "b"], prices=1), ledger()
     Cells(source, ledger=book, task="t").get([0, 1, 2], [0])
-    again = Cells(source, ledger=book, task="t").receipt()
-    assert (again.cells, again.max_cells_per_example, again.per_feature) == (3, 1, {"a": 3})
+    again = Cells(source, ledger=book, task="t")
+    again.get([0, 1, 2], [0])
+    told = again.receipt()
+    assert (told.cells, told.max_cells_per_example, told.per_feature) == (3, 1, {"a": 3})
 
 
 def test_what_is_all_boolean_is_known_without_a_look_at_the_file(tmp_path, monkeypatch):
@@ -239,7 +242,7 @@ def test_what_is_all_boolean_is_known_without_a_look_at_the_file(tmp_path, monke
 def test_bits_show_what_is_absent_what_fees_there_are_and_what_may_be_spent():
     source = Source.from_array(np.array([[0.5, 1.0], [1.5, 2.0]]), feature_names="ab")
     cells = Cells(source, match=Match(("b", "z"), np.array([1, -1])))
-    bits = BitCells(cells, [Bit("b", "at least", 1.5), Bit("z")])
+    bits = BitCells(cells, [Bit("b", "missing"), Bit("z")])
     assert bits.absent.tolist() == [False, True]
     assert isinstance(bits.fees, tuple) and bits.allowance is None
 

@@ -11,15 +11,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+import paper_tables.__main__ as reproduce
 import thrifty
-from thrifty.certified.certificate import _too_few
-from thrifty.certified.divergence import least_checks
+from thrifty.certified.certify import _too_few
+from thrifty.certified.plan import least_checks
 from thrifty.cli import app
-from thrifty.commands import reproduce
-from thrifty.commands.csv_file import _with_points
-from thrifty.commands.demo import Demo
+from thrifty.commands.demo import Stream
 from thrifty.commands.task_file import read_any_file
-from thrifty.commands.task_source import _function
+from thrifty.commands.task_source import _function, _with_points
 from thrifty.errors import BadInput
 
 pandas = pytest.importorskip("pandas")
@@ -61,7 +60,7 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     with thrifty.Lifetime(store=str(tmp_path / "ward.db"), random_state=0) as life:
-        life.learn("ill", X, X[:, 0] > 0)
+        life.learn("ill", X, X[:, 0] > 0, spend="100 %")
     command = ["ask", str(tmp_path / "ward.db"), "--task", "ill", *sure]
     done = CliRunner().invoke(app, command, input="9\n9\n9\nq\n")
     assert done.exit_code == 0 and "ill: " in done.output
@@ -69,7 +68,7 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
 
 
 def test_a_demo_begins_without_an_exact_tree():
-    assert Demo(5, 30).exact == 0
+    assert Stream(5, 30).exact == 0
 
 
 def test_a_log_has_a_line_every_twenty_seconds(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import NotInFamily, ThriftyError
-from thrifty.powers.legal_points import legal_points
+from thrifty.powers.representation import legal_points
 
 X = np.random.default_rng(0).uniform(1, 2, (300, 6))
 

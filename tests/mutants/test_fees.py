@@ -38,7 +38,7 @@ def test_a_budget_of_exactly_the_bill_is_enough(total, enough):
     prices = thrifty.PriceList(
         {"x0": 1, "x1": 2, "x2": 4}, fees={"draw": (2, ["x0", "x1"])}, currency="EUR"
     )
-    family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
+    family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper())
     life = thrifty.Lifetime(family, prices=prices, budget=thrifty.Budget(total=total))
     if enough:
         assert life.learn("all", X, [0, 1, 1, 0]).receipt.cost == 36.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty import kernels
-from thrifty.kernels import progress, race, thresholds
+from thrifty.kernels import jit, race, thresholds
 
 
 def test_a_side_that_weighs_less_than_one_row_counts():
@@ -20,7 +20,7 @@ def test_a_bound_for_three_classes_lies_above_a_cut_below_which_nothing_was():
     totals, low, high = np.array([3, 2, 2]), np.array([0, 0, 0]), np.array([1, 0, 0])
     lx, corner = kernels.xlogx_table(7), np.zeros(3, dtype=np.int64)
     before = (9 + 4 + 4) / 7
-    found = thresholds._bound(low, high, totals, 7, before, lx, kernels.GINI, corner)
+    found = thresholds._bound(low, high, (totals, 7, before, lx, kernels.GINI), corner)
     assert found == pytest.approx((1.0 + (4 + 4 + 4) / 6 - before) / 7)
 
 
@@ -30,8 +30,11 @@ def test_the_table_of_factorials_grows_by_doubling():
 
 
 def test_compiling_is_said_once(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_kernel", lambda happened: happened)
-    listener = progress._Compiling()
+    monkeypatch.setattr(jit, "_kernel", lambda happened: happened)
+    heard = []
+    monkeypatch.setattr("numba.core.event.register", lambda what, listener: heard.append(listener))
+    jit._show_compiling.__wrapped__()
+    (listener,) = heard
     for name in ("gains", None, "races"):
         listener.on_start(name)
     assert capsys.readouterr().err.count("compiling kernels") == 1

@@ -7,7 +7,7 @@ import pytest
 
 from thrifty.errors import BadInput
 from thrifty.labels.numbers import real_labels
-from thrifty.labels.of_rows import read_groups
+from thrifty.labels.partly import read_groups
 
 
 def test_groups_of_several_kinds_cannot_be_ordered():

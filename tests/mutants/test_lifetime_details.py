@@ -6,6 +6,7 @@ import io
 import sys
 import threading
 from contextlib import nullcontext
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,13 +15,12 @@ import pytest
 
 import thrifty
 from thrifty.lifetime import versions
-from thrifty.lifetime.booking import _features_key, _hashed
-from thrifty.lifetime.inputs import bins_of
-from thrifty.lifetime.monitoring import Reference
+from thrifty.lifetime.doors import _features_key, _hashed
+from thrifty.lifetime.many import _learn
+from thrifty.lifetime.monitoring import _moved_down, bins_of
 from thrifty.lifetime.outcomes import _days, _periods
 from thrifty.lifetime.parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
-from thrifty.lifetime.waves import _learn
 from thrifty.models.table import Table
 
 DAY = 86_400.0
@@ -67,13 +67,14 @@ def test_rows_that_all_weigh_the_same_count_once_each(weight):
     assert bins.shares.sum() == pytest.approx(1)
 
 
-def test_the_middle_of_the_reference_is_a_normal_score_of_0():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=400)
-    here = Reference(scores[:200], scores[200:])
-    middle = here._normal(np.array([np.median(scores)]))
-    assert abs(middle[0]) < 0.1
-    assert np.std(here._normal(scores)) == pytest.approx(1, abs=0.1)
+def test_the_variance_of_a_comparison_is_that_over_all_draws():
+    """Which five of nine values came after is chance: mean 0, and the variance that is said."""
+    values = np.array([0.1, 0.4, 0.4, 0.5, 0.7, 0.9, 1.3, 2.0, 2.0])
+    drawn = [_moved_down(np.delete(values, after), values[list(after)])
+             for after in combinations(range(9), 5)]  # fmt: skip
+    falls = np.array([fall for fall, _ in drawn])
+    assert falls.mean() == pytest.approx(0, abs=1e-12)
+    assert [variance for _, variance in drawn] == pytest.approx([falls.var()] * len(drawn))
 
 
 def test_tasks_that_were_offered_other_features_have_another_key():

@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import thrifty
-from thrifty.powers.beam import Support
-from thrifty.powers.sums import SumRules
+from thrifty.powers.evidence import SumRules
+from thrifty.powers.pursuit import Support
 
 
 def test_one_fine_value_of_one_known_feature_is_enough():
@@ -24,7 +24,7 @@ def test_one_fine_value_of_one_known_feature_is_enough():
 @pytest.mark.parametrize("level", [0.25, 1.0])
 def test_values_from_zero_to_one_are_values_like_others(level):
     X = np.random.default_rng(0).uniform(1, 2, (80, 4))
-    model = thrifty.MonomialRegressor(max_degree=4).fit(X, X[:, 1] ** 2)
+    model = thrifty.estimators.MonomialRegressor(max_degree=4).fit(X, X[:, 1] ** 2)
     assert model.predict(np.full((1, 4), level)) == pytest.approx(level**2)
     with pytest.raises(thrifty.errors.BadInput, match="above 0"):
         model.predict(np.zeros((1, 4)))
@@ -37,7 +37,9 @@ def test_with_noise_a_sum_wins_where_no_other_comes_near():
     assert rules.clear_winner([best, near, far], 60, 10, energy=1.0) is None
 
 
-@pytest.mark.parametrize("kind", [thrifty.MonomialRegressor, thrifty.PolynomialRegressor])
+@pytest.mark.parametrize(
+    "kind", [thrifty.estimators.MonomialRegressor, thrifty.estimators.PolynomialRegressor]
+)
 def test_what_is_not_fitted_is_written_as_long_as_scikit_learn_writes_it(kind):
     written = [inspect.signature(one.__repr__).parameters for one in (kind, BaseEstimator)]
     assert written[0]["N_CHAR_MAX"].default == written[1]["N_CHAR_MAX"].default

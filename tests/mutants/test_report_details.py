@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from matplotlib.figure import Figure
 
-from thrifty.report.dashboard.watch import Watcher
-from thrifty.report.quality import QualityPoint, _marks
-from thrifty.report.routes import RoutePoints, draw_routes
+from thrifty.report.dashboard import Watcher
+from thrifty.report.pictures import QualityPoint, _draw_quality
 from thrifty.report.view import LedgerView, LifetimeView
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_intervals_are_drawn_where_they_are_known(known):
-    ends = {"low": 0.6, "high": 0.9} if known else {}
+def test_intervals_are_drawn():
     axes = Figure().subplots()
-    _marks(axes, [0.0, 1.0], [QualityPoint("a", 1.0, 0.8, **ends)] * 2, upright=True)
-    assert len(axes.containers) == known  # bars with ends
-    assert len(axes.lines) >= 1
-
-
-def test_tasks_that_were_reused_are_hollow():
-    axes = Figure().subplots()
-    points = {route: RoutePoints((1, 2), (8, 9)) for route in ("scratch", "reused")}
-    draw_routes(axes, points)
-    filled = {line.get_label().split()[0]: line.get_markerfacecolor() for line in axes.lines}
-    assert filled["reused"] == "none" != filled["scratch"]
+    _draw_quality(axes, [QualityPoint("a", 0.8, 0.6, 0.9, 0.1)] * 2, "average precision")
+    (drawn,) = axes.containers
+    assert drawn.has_xerr
 
 
 def test_nothing_is_spent_before_something_is_bought():

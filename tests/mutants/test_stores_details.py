@@ -14,7 +14,7 @@ from thrifty.agnostic import Restart
 from thrifty.errors import StoreError
 from thrifty.stores import SQLiteStore
 from thrifty.stores.base import Store
-from thrifty.stores.families import family_from_dict
+from thrifty.stores.settings import family_from_dict
 
 
 def test_a_store_without_write_cannot_be_made():

@@ -17,7 +17,7 @@ RIGHT, WRONG = (Node(Split(0), Leaf(a), Leaf(1 - a)) for a in (0, 1))
 def trial(n_rows=4000):
     X = np.random.default_rng(0).random((n_rows, 5)) < 0.5
     labels = read_classes(X[:, 0].astype(int))
-    terms = thrifty.Tested(0.01, 0.95, random_state=0)
+    terms = thrifty.trees.Tested(0.01, 0.95, random_state=0)
     return _Trial(terms, Metafeatures((stump(0),)), Cells(X), labels, 3)
 
 

@@ -13,14 +13,12 @@ import thrifty
 from thrifty import kernels
 from thrifty.errors import BadInput
 from thrifty.powers.model import MonomialRegressor, PolynomialRegressor
+from thrifty.trees import scratch
+from thrifty.trees.drawing import draw_tree
 from thrifty.trees.flat import flatten
-from thrifty.trees.growing import boolean_counts
-from thrifty.trees.look.pictures import draw_tree
-from thrifty.trees.origins import newest_used
-from thrifty.trees.paper.anchors import cut_at
+from thrifty.trees.improve_rep import cut_at
+from thrifty.trees.representation import newest_used
 from thrifty.trees.tree import Leaf, Node, Split, affix, features_of, stump
-from thrifty.trees.verified.experience import Experience
-from thrifty.trees.version_0_1 import learner_of_0_1
 
 
 def test_what_is_used_is_looked_for_on_both_branches():
@@ -41,7 +39,7 @@ def test_the_first_bad_weight_is_named():
 
 
 def test_a_family_and_a_learner_are_values_that_nobody_changes():
-    for value, name in ((thrifty.Trees(max_depth=3), "max_depth"), (thrifty.Paper(), "gain")):
+    for value, name in ((thrifty.Trees(max_depth=3), "max_depth"), (thrifty.trees.Paper(), "gain")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(value, name, None)
         assert isinstance(hash(value), int)
@@ -49,21 +47,14 @@ def test_a_family_and_a_learner_are_values_that_nobody_changes():
 
 def test_learners_take_their_options_by_name_and_show_those_that_were_given():
     with pytest.raises(TypeError):
-        thrifty.Paper("gini")
-    assert repr(thrifty.Paper()) == "Paper()"
-    assert repr(thrifty.Paper(gain="gini")) == "Paper(gain='gini')"
-
-
-def test_rates_start_from_what_all_features_show():
-    """Two features, one seen on 8 rows and true on 6: 7 of 10 overall, worth two rows each."""
-    rates, rows = Experience(ones=(6.0, 0.0), seen=(8.0, 0.0)).base_rates(2)
-    assert rates.tolist() == pytest.approx([(6 + 1.4) / 10, 0.7])
-    assert rows.tolist() == [10.0, 2.0]
+        thrifty.trees.Paper("gini")
+    assert repr(thrifty.trees.Paper()) == "Paper()"
+    assert repr(thrifty.trees.Paper(gain="gini")) == "Paper(gain='gini')"
 
 
 def test_so_many_nodes_are_counted_at_once_that_their_counts_take_64_mebibytes():
     tiles = np.zeros((2**18 // (2 * kernels.TILE), 1, 1), dtype=np.uint64)  # 1 MiB for two classes
-    made = boolean_counts.batches([None] * 130, tiles, 2)
+    made = scratch.batches([None] * 130, tiles, 2)
     assert [len(some) for some in made] == [64, 64, 2]
 
 
@@ -83,7 +74,7 @@ def test_features_of_many_tiles_are_counted():
     n = 3 * kernels.TILE + 5
     X = np.random.default_rng(0).random((60, n)) < 0.5
     y = X[:, n - 1]
-    family = thrifty.Trees(max_depth=2, learner=thrifty.Paper())
+    family = thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper())
     assert thrifty.Lifetime(family).learn("t", X, y).model.tree_.split.feature == n - 1
 
 
@@ -91,17 +82,6 @@ def test_a_node_knows_what_its_rows_were():
     """Where a prediction stops early, the answer is that of the rows below."""
     flat = flatten(Node(Split(0), Leaf(0, (3, 1)), Leaf(1, (0, 4))), 2)
     assert flat.share[0].tolist() == [3 / 8, 5 / 8] and flat.label.tolist() == [1, 0, 1]
-
-
-@pytest.mark.parametrize(
-    "accept, learner",
-    [
-        ({"accept": "Consistent"}, thrifty.Paper()),
-        ({"accept": "Tested", "error": 0.1}, thrifty.Tested(0.1, 0.95, race=False)),
-    ],
-)
-def test_what_stores_of_0_1_say_of_accepting_is_read(accept, learner):
-    assert learner_of_0_1({"accept": accept}) == learner
 
 
 def test_boxes_are_drawn_where_the_lines_end():

@@ -13,7 +13,7 @@ pandas = pytest.importorskip("pandas")
 
 NAMES = list("abcd")
 IDS = [f"p{i}" for i in range(40)]
-EXACT = thrifty.Trees(max_depth=2, learner=thrifty.Paper())
+EXACT = thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper())
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def provider():
 @pytest.fixture
 def life(tmp_path, provider):
     """A lifetime that has bought 40 x 4 cells of a source named lab."""
-    made = thrifty.Lifetime(EXACT, store=tmp_path / "s.db")
+    made = thrifty.Lifetime(EXACT, store=tmp_path / "s.db", budget=thrifty.Budget(10**9))
     source = provider.source(IDS, NAMES, name="lab", prices=thrifty.PriceList(2, currency="EUR"))
     made.learn("t", source, [provider.value(e, "a") for e in IDS])
     return made
@@ -33,10 +33,10 @@ def life(tmp_path, provider):
 @pytest.fixture(autouse=True)
 def nothing_is_lost(request, life, provider):
     """Whatever the test refuses, the lifetime has after it what it had before."""
-    before = (life.balance(), life.bill_rows(), list(life), provider.bill().cells.total())
+    before = (life.balance(), life._bill_rows(), list(life), provider.bill().cells.total())
     yield
     again = thrifty.Lifetime.open(life.ledger.book.store)
-    after = (again.balance(), again.bill_rows(), list(again), provider.bill().cells.total())
+    after = (again.balance(), again._bill_rows(), list(again), provider.bill().cells.total())
     assert after == before
 
 
@@ -119,7 +119,7 @@ def test_a_budget_of_another_currency_than_the_stores(life):
         thrifty.Lifetime.open(life.ledger.book.store, budget=thrifty.Budget(total="90 USD"))
     with pytest.raises(MixedCurrencies, match=r"EUR.*USD|USD.*EUR"):
         life.change(budget=thrifty.Budget(total="90 USD"))
-    assert thrifty.Lifetime.open(life.ledger.book.store).budget is None
+    assert thrifty.Lifetime.open(life.ledger.book.store).budget == thrifty.Budget(10**9)
     dollars = thrifty.PriceList(1, currency="USD")
     with pytest.raises(MixedCurrencies, match="bought in EUR"):
         thrifty.Lifetime.open(life.ledger.book.store, prices=dollars)

@@ -41,21 +41,19 @@ def frame(n=200, seed=0):
 def test_another_family_and_another_name_pay_nothing_for_what_is_owned(tmp_path):
     provider, store = FakeProvider(), tmp_path / "s.db"
     noisy = [v ^ (i % 7 == 0) for i, v in enumerate(labels(provider))]
-    paper = thrifty.Trees(max_depth=2, learner=thrifty.Paper())
-    life = thrifty.Lifetime(paper, store=store)
+    paper = thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper())
+    life = thrifty.Lifetime(paper, store=store, budget=thrifty.Budget(10**9))
     with pytest.raises(NotInFamily):
         life.learn("t", provider.source(IDS, NAMES, prices=1), noisy)
     billed = provider.bill().cells.total()
     assert billed == 600
-    other = thrifty.Lifetime(
-        thrifty.Trees(learner=thrifty.Verified()), store=store, name="verified"
-    )
-    other.learn("t", provider.source(IDS, NAMES, prices=1), noisy)
-    life.change(family=thrifty.Trees(learner=thrifty.Verified()))
-    life.learn("t", provider.source(IDS, NAMES[::-1], prices=1), noisy)
+    other = thrifty.Lifetime(thrifty.Models(), store=store, name="models")
+    other.learn("t", provider.source(IDS, NAMES, prices=1), noisy, spend=600)
+    life.change(family=thrifty.Models())
+    life.learn("t", provider.source(IDS, NAMES[::-1], prices=1), noisy, spend=600)
     assert provider.bill().cells.total() == billed
     assert life.balance().spent == billed and other.balance().spent == 0
-    assert [what for _, what, _, _ in life.changes()] == ["family"]
+    assert [what for _, what, _, _ in life.ledger.changes()] == ["family"]
     rows = life.bill()
     assert rows["cost"].sum() == billed
 
@@ -63,7 +61,7 @@ def test_another_family_and_another_name_pay_nothing_for_what_is_owned(tmp_path)
 def test_predictions_are_under_prices_and_budget(tmp_path):
     provider = FakeProvider()
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3, learner=thrifty.Paper()),
+        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()),
         store=tmp_path / "s.db",
         prices=5,
         budget=thrifty.Budget(total=60 * 10 * 5 + 200),
@@ -83,14 +81,14 @@ def test_predictions_are_under_prices_and_budget(tmp_path):
     assert balance.spent == 5 * provider.bill().cells.total() == life.bill()["cost"].sum()
     assert balance.predictions == 5 * 45 and balance.left == 400 - 5 * 45
     with pytest.raises(BadInput, match=r"life\.predict"):
-        life["t"].predict(provider.source(new, NAMES))
+        life["t"].model.predict(provider.source(new, NAMES))
 
 
 def test_four_labels_on_one_table_are_one_table(tmp_path):
     X = frame(100)
     ids = [f"r{i}" for i in range(100)]
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=8, learner=thrifty.Paper()), store=tmp_path / "s.db", prices=2
+        thrifty.Trees(max_depth=8, learner=thrifty.trees.Paper()), store=tmp_path / "s.db", prices=2
     )
     for name in "abcd":
         source = thrifty.Source.from_frame(X, examples=ids, name="table")
@@ -107,7 +105,7 @@ def test_four_labels_on_one_table_are_one_table(tmp_path):
 
 def test_a_frame_learned_twice_counts_once_and_is_forgotten_with_it():
     X = frame()
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=8, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=8, learner=thrifty.trees.Paper()))
     assert life.learn("one", X, X["a"].to_numpy()).receipt.cells == X.size
     again = life.learn("two", X, X["b"].to_numpy()).receipt
     assert again.cells == 0 and again.reused_cells > 0
@@ -128,7 +126,7 @@ def test_ids_need_a_name_and_other_values_are_an_error(tmp_path):
         with pytest.raises(BadInput, match="example id"):
             thrifty.Source.from_frame(X, examples=ids, name="t")
     store = tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Paper()), store=store)
+    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.trees.Paper()), store=store)
     life.learn("one", thrifty.Source.from_frame(X, examples=range(30), name="t"), X["a"].to_numpy())
     before = life.balance()
     other = X.copy()
@@ -151,22 +149,24 @@ def test_a_lifetime_is_whole_in_its_store(tmp_path):
         thrifty.Trees(max_depth=2),
         store=store,
         prices=prices,
-        agnostic=thrifty.Restart(3),
+        agnostic=thrifty.agnostic.Restart(3),
         budget=thrifty.Budget(total="40 EUR"),
         random_state=7,
     )
     for life in (thrifty.Lifetime.open(store), thrifty.Lifetime(store=store)):
-        assert life.family == made.family and life.agnostic == thrifty.Restart(3)
+        assert life.family == made.family and life.agnostic == thrifty.agnostic.Restart(3)
         assert life.budget == thrifty.Budget(total="40 EUR")
         assert life.prices.currency == "EUR" and life.prices.price(["a", "b"]) == 10
     with pytest.raises(BadParameter, match="change"):
-        thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, agnostic=thrifty.Restart(9))
+        thrifty.Lifetime(
+            thrifty.Trees(max_depth=2), store=store, agnostic=thrifty.agnostic.Restart(9)
+        )
     with pytest.raises(MixedCurrencies):
         provider = FakeProvider()
         dollars = thrifty.PriceList(1, currency="USD")
         made.learn("x", provider.source(["p", "q"], ["a"], prices=dollars), [0, 1])
     raised = thrifty.Lifetime.open(store, budget=thrifty.Budget(total="90 EUR"))
-    assert [(what, after["total"]) for _, what, _, after in raised.changes()] == [
+    assert [(what, after["total"]) for _, what, _, after in raised.ledger.changes()] == [
         ("budget", "90 EUR")
     ]
     assert thrifty.Lifetime.open(store).budget == thrifty.Budget(total="90 EUR")
@@ -177,7 +177,9 @@ def test_a_lifetime_is_whole_in_its_store(tmp_path):
 
 def test_a_quote_buys_and_settles_nothing():
     provider = FakeProvider(idempotent=True, faults=["error-after"])
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
+    )
     source = provider.source(IDS, NAMES, prices=2, attempts=1)
     with pytest.raises(thrifty.errors.PurchaseInDoubt):
         life.learn("t", source, labels(provider))
@@ -234,7 +236,7 @@ def test_labels_are_no_features(tmp_path):
 def test_a_task_is_forgotten_and_learned_again_for_nothing(kept, tmp_path):
     provider = FakeProvider()
     store = tmp_path / "s.db" if kept else None
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, budget=thrifty.Budget(10**9))
     life.learn("t", provider.source(IDS, NAMES, prices=1), labels(provider))
     spent = life.balance().spent
     life.forget("t")
@@ -250,7 +252,9 @@ def test_avoided_and_everything_count_what_could_be_bought():
     X["ill"] = X["a"] & X["b"]
     ids = [f"r{i}" for i in range(100)]
     prices = dict.fromkeys("abcdefgh", 2) | {"ill": 1000}
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()), prices=prices)
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()), prices=prices
+    )
 
     def table(n):
         return thrifty.Source.from_frame(X[:n], examples=ids[:n], name="ward")
@@ -274,23 +278,23 @@ def test_kinds_of_features_are_the_lifetimes(kept, tmp_path):
     store = tmp_path / "s.db" if kept else None
     life = thrifty.Lifetime(store=store)
     life.learn("t", X.astype({"zip": str}), y, kinds={"zip": "category"})
-    assert life.kinds == {"zip": "category"} and life.changes() == []
+    assert life._kinds == {"zip": "category"} and life.ledger.changes() == []
     life = thrifty.Lifetime.open(store) if kept else life
-    assert life.kinds == {"zip": "category"}
+    assert life._kinds == {"zip": "category"}
     # numbers where a category is: read as they were told, also when predicting
     assert (life.predict("t", X).values == y).mean() > 0.95
     life.learn("u", X, ~y)
     assert (life.predict("u", X.astype({"zip": str})).values == ~y).mean() > 0.95
     with pytest.raises(BadParameter, match=r"life\.change\(kinds="):
         life.learn("v", X, y, kinds={"zip": "number"})
-    assert "v" not in life and life.kinds == {"zip": "category"}
+    assert "v" not in life and life._kinds == {"zip": "category"}
     life.learn("w", X, y, kinds={"age": "number"})
-    assert life.kinds == {"zip": "category", "age": "number"}
+    assert life._kinds == {"zip": "category", "age": "number"}
     life.change(kinds={"zip": "number"})
-    assert life.kinds == {"zip": "number", "age": "number"}
+    assert life._kinds == {"zip": "number", "age": "number"}
     if kept:
-        assert thrifty.Lifetime.open(store).kinds == life.kinds
-        ((_, what, before, after),) = life.changes()
+        assert thrifty.Lifetime.open(store)._kinds == life._kinds
+        ((_, what, before, after),) = life.ledger.changes()
         assert (what, before, after) == ("kinds", {"zip": "category"}, {"zip": "number"})
 
 
@@ -299,7 +303,7 @@ def test_everything_is_the_union_of_what_the_tasks_were_offered(kept, tmp_path):
     X, ids = frame(60), [f"r{i}" for i in range(60)]
     store = tmp_path / "s.db" if kept else None
     life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3, learner=thrifty.Paper()), store=store, prices=2
+        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()), store=store, prices=2
     )
 
     def table(columns, rows):

@@ -28,8 +28,8 @@ IDS = [f"p{i}" for i in range(24)]
 NAMES = [f"f{i}" for i in range(9)]
 FAMILIES = {
     "race": lambda: thrifty.Trees(max_depth=3),
-    "paper": lambda: thrifty.Trees(max_depth=3, learner=thrifty.Paper()),
-    "verified": lambda: thrifty.Trees(max_depth=3, learner=thrifty.Verified()),
+    "paper": lambda: thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()),
+    "tested": lambda: thrifty.Trees(max_depth=3, learner=thrifty.trees.Tested(0.2, 0.8)),
     "lists": lambda: thrifty.Lists(max_depth=3),
     "models": lambda: thrifty.Models(),
 }
@@ -87,7 +87,9 @@ class Walk:
     def life(self, family):
         """Each family has its lifetime; all of them share what was bought."""
         if family not in self.lives:
-            self.lives[family] = thrifty.Lifetime(FAMILIES[family](), store=self.store, name=family)
+            self.lives[family] = thrifty.Lifetime(
+                FAMILIES[family](), store=self.store, name=family, budget=thrifty.Budget(10**9)
+            )
         return self.lives[family]
 
     def source(self, chance, width):
@@ -119,7 +121,7 @@ class Walk:
 
     def predict(self, life, name, chance, short):
         source, ids = self.source(chance, 9)
-        model = life[name]
+        model = life[name].model
         if short:
             most = life.balance().spent + chance.randint(0, 40)
             life.change(budget=thrifty.Budget(total=most))
@@ -141,7 +143,7 @@ class Walk:
             life = self.lives[family]
             balance = life.balance()
             assert balance.reserved == 0
-            rows = life.bill_rows()
+            rows = life._bill_rows()
             assert sum(row["cost"] for row in rows) == pytest.approx(balance.spent)
             assert balance.spent == pytest.approx(balance.learning + balance.predictions)
             spent += balance.spent

@@ -12,10 +12,11 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 import thrifty
+from thrifty import packed as packing
 from thrifty.cells.sources.packed_file import PackedFile, seal_of
 from thrifty.cli import app
 from thrifty.errors import BadInput, DamagedFile, UnknownFeature
-from thrifty.packed import inputs, pack
+from thrifty.packed import pack
 
 pandas = pytest.importorskip("pandas")
 
@@ -55,7 +56,7 @@ def test_what_goes_in_comes_out(rows, features, seed, with_reals):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npy", "npz"])
 def test_every_input_gives_the_same_file(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr(inputs, "_BLOCK", 70 * 8 * 64)  # many small blocks
+    monkeypatch.setattr(packing, "_BLOCK", 70 * 8 * 64)  # many small blocks
     X = table(reals=(5,))
     names = [f"x{i}" for i in range(70)]
     frame = pandas.DataFrame(X, columns=names)
@@ -158,7 +159,7 @@ def test_another_version_is_refused_with_what_to_do(packed):
 
 
 def test_what_is_not_a_packed_file(tmp_path):
-    with pytest.raises(DamagedFile, match="thrifty pack"):
+    with pytest.raises(DamagedFile, match="thrifty store pack"):
         thrifty.Source.from_packed(tmp_path)
     (tmp_path / "meta.json").write_text("{")
     with pytest.raises(DamagedFile, match="cannot be read"):
@@ -190,7 +191,7 @@ def test_the_command(tmp_path):
     frame = pandas.DataFrame({"fever": [True, False], "age": [41, 7], "label": [1, 0]})
     frame.to_parquet(tmp_path / "clinic.parquet")
     run = CliRunner().invoke
-    call = ["pack", str(tmp_path / "clinic.parquet"), "--without", "label"]
+    call = ["store", "pack", str(tmp_path / "clinic.parquet"), "--without", "label"]
     result = run(app, call)
     assert result.exit_code == 0 and "2 examples x 2 features (1 Boolean)" in result.output
     source = thrifty.Source.from_packed(tmp_path / "clinic.cells")

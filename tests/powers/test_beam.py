@@ -7,10 +7,8 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
-from thrifty.powers.beam import search
-from thrifty.powers.design import design
-from thrifty.powers.legal_points import vectors_up_to
-from thrifty.powers.scan import Scan, entries
+from thrifty.powers.pursuit import Scan, design, entries, search
+from thrifty.powers.representation import vectors_up_to
 
 
 def brute(matrix, target, size):

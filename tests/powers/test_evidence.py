@@ -7,9 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.powers.evidence import coarsest, grain, log_density, log_risk, rows_needed
-from thrifty.powers.row_order import both_ends, growing, shuffled
-from thrifty.powers.rules import Rules
+from thrifty.powers.evidence import Rules, coarsest, grains, log_density, log_risk, rows_needed
+from thrifty.powers.values import both_ends, growing, shuffled
+
+
+def grain(values):
+    """Of the coarsest column."""
+    return grains(values[:, None] if values.ndim == 1 else values).max()
 
 
 @pytest.mark.parametrize("decimals, levels", [(0, 2), (1, 11), (2, 101), (4, 10001)])

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.powers.exact_linear import combination, lll, rank, row_basis, saturated_basis, solve
+from thrifty.powers.representation import combination, lll, rank, row_basis, saturated_basis, solve
 
 
 def plain_rank(matrix) -> int:

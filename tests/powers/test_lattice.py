@@ -8,10 +8,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thrifty.powers.exact_linear import rank, saturated_basis
 from thrifty.powers.lattice import decode
-from thrifty.powers.legal_points import legal_points, vectors_up_to
-from thrifty.powers.representation import PowersRepresentation
+from thrifty.powers.representation import (
+    PowersRepresentation,
+    legal_points,
+    rank,
+    saturated_basis,
+    vectors_up_to,
+)
 
 columns = st.lists(
     st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=3

@@ -8,10 +8,9 @@ import pytest
 import thrifty
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter, NotEnoughExamples, NotInFamily
-from thrifty.powers.log_values import LogValues
+from thrifty.powers.evidence import MonomialTask
 from thrifty.powers.representation import PowersRepresentation
-from thrifty.powers.row_order import shuffled
-from thrifty.powers.verify import verified
+from thrifty.powers.values import LogValues, shuffled
 
 
 def table(n_rows=200, n_features=50, seed=0, low=1.0, high=2.0):
@@ -277,6 +276,7 @@ def test_a_model_is_held_against_every_row_whose_cells_are_owned():
     y[shuffled(200)[-1]] *= 1.5
     door = LogValues(Cells(X))
     target, monomial = np.log(y), ((2, 2), (9, 2))
-    assert verified(door, target, monomial, rules, 5.0)[0] == "right"
+    task = MonomialTask(door, target, rules)
+    assert task.verified(monomial, 5.0)[0] == "right"
     door.values(np.arange(200), np.array([2, 9]))
-    assert verified(door, target, monomial, rules, 5.0)[0] == "wrong"
+    assert task.verified(monomial, 5.0)[0] == "wrong"

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from thrifty.errors import BadParameter
-from thrifty.powers.orthonormal import Orthonormal
+from thrifty.powers.laws import Orthonormal
 
 DEGREE = 24
 K = np.arange(1, DEGREE + 1)

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 import thrifty
+from paper_tables.known_target import ExactCorrelations, KnownTarget
 from thrifty.errors import BadInput, BadParameter, NotEnoughExamples, NotInFamily, RowsLeftOut
-from thrifty.powers import KnownTarget, estimated
-from thrifty.powers.correlations import Bases, ExactCorrelations
+from thrifty.powers import estimated
 from thrifty.powers.laws import laws_from_dict, laws_to_dict, mismatch
-from thrifty.powers.paper_polynomials import lexicographically_largest, rows_for_search
+from thrifty.powers.paper_polynomials import Bases, lexicographically_largest, rows_for_search
 
 UNIT = stats.uniform(-1, 2)
 POSITIVE = stats.uniform(1, 1)

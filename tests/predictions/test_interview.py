@@ -212,7 +212,9 @@ def test_a_purge_takes_the_interviews_of_its_example_alone(place):
         for name in ("p902", "p903"):
             life.ask("ill", id=name, source="ward").tell(0.5)
     program = "import sys; from thrifty.cli import main; sys.exit(main())"
-    subprocess.run([sys.executable, "-c", program, "purge", str(place), "p902"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", program, "store", "purge", str(place), "p902"], check=True
+    )
     with thrifty.Lifetime.open(place) as life:
         assert life.ask("ill", id="p902", source="ward").known == {}
         assert list(life.ask("ill", id="p903", source="ward").known.values()) == [0.5]

@@ -92,7 +92,7 @@ def test_a_purge_takes_the_prefixes_of_several_tasks(tmp_path, monkeypatch):
     with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
         life.learn(tasks, source, Y, spend="80 %")
         life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
-        life.purge("p3")
+        life.ledger.purge("p3")
         made = _counted(monkeypatch)
         life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
         assert made == [1, 1]

@@ -53,7 +53,7 @@ def test_columns_may_come_in_any_order_and_only_those_it_asks_for_are_needed(kin
     for X in (frame, turned, few, thrifty.Source.from_frame(turned)):
         assert np.allclose(life.predict("task", X).values, y)
     assert np.allclose(np.asarray(life.predict("task", turned)), y)
-    model = life["task"]
+    model = life["task"].model
     assert np.allclose(model.predict(thrifty.Source.from_frame(turned)), y)
     with pytest.raises(FeaturesChanged, match="'lab 7'"):
         life.predict("task", frame.drop(columns="lab 7"))
@@ -62,12 +62,12 @@ def test_columns_may_come_in_any_order_and_only_those_it_asks_for_are_needed(kin
 def test_explain_and_metered_match_names_too():
     life, frame, y = made("trees")
     turned = thrifty.Source.from_frame(frame[NAMES[::-1]])
-    there, here = life["task"].explain(turned, 0), life.predict("task", turned).explain(0)
+    there, here = life["task"].model.explain(turned, 0), life.predict("task", turned).explain(0)
     for explained in (there, here):
         assert explained.answer == y[0]
         for step in explained.steps:
             assert step.value == frame[step.feature][0]
-    assert (thrifty.metered(life["task"], turned).predict() == y).all()
+    assert (thrifty.metered(life["task"].model, turned).predict() == y).all()
 
 
 def test_every_row_has_its_bill():
@@ -118,7 +118,7 @@ def test_a_paid_source_is_bought_once_over_all_predictions():
     ids = [f"p{i}" for i in range(80)]
     lab = provider.source(ids, NAMES, prices=2)
     y = [provider.value(e, "lab 3") for e in ids]
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4), budget=thrifty.Budget(10**9))
     life.learn("task", lab, y)
     new = [f"n{i}" for i in range(30)]
     truth = [provider.value(e, "lab 3") for e in new]
@@ -142,13 +142,13 @@ def test_learners_that_learn_all_or_nothing_refuse_spend(kind):
 
 
 def test_a_door_knows_what_is_left_and_what_cells_would_cost():
-    cells = thrifty.Cells(np.ones((10, 4), dtype=bool), prices=[1, 2, 3, 4], spend=12.0)
+    cells = thrifty.protocol.Cells(np.ones((10, 4), dtype=bool), prices=[1, 2, 3, 4], spend=12.0)
     assert cells.allowance == 12.0 and cells.price_of([0, 1], [1, 3]) == 12.0
     cells.get([0], [3])
     assert cells.allowance == 8.0 and cells.price_of([0, 1], [1, 3]) == 8.0
     with pytest.raises(thrifty.errors.BudgetExceeded):
         cells.get([1, 2, 3], [3])
-    assert cells.allowance == 8.0 and thrifty.Cells(np.eye(2)).allowance is None
+    assert cells.allowance == 8.0 and thrifty.protocol.Cells(np.eye(2)).allowance is None
 
 
 # -- money that ends before the last row ----------------------------------------------------------
@@ -158,7 +158,7 @@ FEATURES = [f"f{i}" for i in range(6)]
 
 def bought(life, provider):
     """The lifetime's bill against the provider's."""
-    rows = life.bill_rows()
+    rows = life._bill_rows()
     assert sum(row["cells"] for row in rows) == provider.bill().cells.total()
     assert sum(row["cost"] for row in rows) == pytest.approx(life.balance().spent)
     return rows
@@ -169,7 +169,7 @@ def bought(life, provider):
 def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tmp_path):
     provider = FakeProvider()
     store = tmp_path / "s.db" if kept else None
-    life = thrifty.Lifetime(family, store=store, prices=2)
+    life = thrifty.Lifetime(family, store=store, prices=2, budget=thrifty.Budget(10**9))
     ids = [f"p{i}" for i in range(60)]
     y = [provider.value(e, "f1") & provider.value(e, "f4") for e in ids]
     life.learn("t", provider.source(ids, FEATURES), y)
@@ -204,7 +204,9 @@ def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tm
 
 def test_rows_that_are_owned_are_answered_without_money():
     provider = FakeProvider()
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
+    )
     ids = [f"p{i}" for i in range(40)]
     y = [provider.value(e, "f1") for e in ids]
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
@@ -220,14 +222,16 @@ def test_an_example_that_is_too_dear_does_not_take_the_others_with_it():
     provider = FakeProvider()
     ids = [f"p{i}" for i in range(40)]
     y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.Paper()))
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
+    )
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     life.change(budget=thrifty.Budget(per_example=1))
     new = [f"n{i}" for i in range(30)]
     with pytest.raises(BudgetExceeded) as raised:
         life.predict("t", provider.source(new, FEATURES, prices=1))
     made = raised.value.prediction
-    root = FEATURES[life["t"].tree_.to_dict()["feature"]]
+    root = FEATURES[life["t"].model.tree_.to_dict()["feature"]]
     assert made.answered.tolist() == [not provider.value(e, root) for e in new]
     bought(life, provider)
 
@@ -236,19 +240,21 @@ def test_a_prediction_that_the_provider_fails_has_its_cells_on_the_bill(tmp_path
     failing = set()
     provider = FakeProvider(faults=lambda call: "error-after" if call in failing else "")
     ids = [f"p{i}" for i in range(40)]
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=tmp_path / "s.db")
+    life = thrifty.Lifetime(
+        thrifty.Trees(max_depth=2), store=tmp_path / "s.db", budget=thrifty.Budget(10**9)
+    )
     y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     learned = provider.bill().cells.total()
     failing.add(provider.calls + 1)  # the root is answered, the next level billed, not answered
     with pytest.raises(PurchaseInDoubt):
         life.predict("t", provider.source(list("uvwxyz"), FEATURES, prices=1, attempts=1))
-    last = life.bill_rows()[-1]
+    last = life._bill_rows()[-1]
     assert (last["route"], last["cells"]) == ("prediction, not finished", 6)
     (open_one,) = life.ledger.open_purchases()
     life.ledger.resolve(open_one.id, "billed")
     assert provider.bill().cells.total() == life.balance().spent > learned + 6
-    assert sum(row["cost"] for row in life.bill_rows()) == life.balance().spent
+    assert sum(row["cost"] for row in life._bill_rows()) == life.balance().spent
 
 
 def test_a_budget_over_a_table_keeps_what_it_answered():

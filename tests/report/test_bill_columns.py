@@ -12,8 +12,8 @@ import thrifty
 from thrifty.cli import app
 from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.report import report_page
+from thrifty.report.pages import task_row
 from thrifty.report.reader import read_store
-from thrifty.report.rows import task_row
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -44,14 +44,14 @@ def added():
 
 def test_without_it_nothing_shows_it(store):
     life = thrifty.Lifetime.open(store)
-    assert all("looked_at" not in row for row in life.bill_rows())
+    assert all("looked_at" not in row for row in life._bill_rows())
     assert "Looked at" not in report_page(read_store(store))
 
 
 def test_a_column_is_added_in_one_place(store, added, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")  # of the terminal
     life = thrifty.Lifetime.open(store)
-    assert [row["looked_at"] for row in life.bill_rows()] == [8000, 6000]
+    assert [row["looked_at"] for row in life._bill_rows()] == [8000, 6000]
     assert list(life.bill()["looked_at"]) == [8000, 6000]
     printed = CliRunner().invoke(app, ["bill", store]).stdout
     assert "looked_at" in printed and "8,000" in printed and "6,000" in printed

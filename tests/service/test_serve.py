@@ -60,18 +60,18 @@ def test_an_interview_ends_in_the_prediction_of_the_lifetime_and_is_booked_once(
     assert times >= 1 and said["value"] == 1 and said["stopped"] == "finished"
     paid = life.balance().spent - before
     assert paid == pytest.approx(said["cost"]) and paid > 0
-    row = np.array([[truth[name] for name in life["ill"].feature_names_]])
-    direct = life["ill"].predict_proba(row)[0]
+    row = np.array([[truth[name] for name in life["ill"].model.feature_names_]])
+    direct = life["ill"].model.predict_proba(row)[0]
     assert np.allclose(said["probabilities"], direct)
     _, _, again = interview(client, "ann", truth)
     assert again["cost"] == 0 and life.balance().spent - before == pytest.approx(paid)
 
 
 def test_asking_books_nothing(client, life):
-    before, rows = life.balance().spent, len(life.bill_rows())
+    before, rows = life.balance().spent, len(life._bill_rows())
     said = client.post("/row", json={"task": "ill", "id": "bob"}).json()
     assert said["next"] and "value" not in said
-    assert life.balance().spent == before and len(life.bill_rows()) == rows
+    assert life.balance().spent == before and len(life._bill_rows()) == rows
 
 
 def test_who_is_sure_is_asked_less(client):
@@ -149,12 +149,12 @@ def test_rows_that_wait_are_one_purchase_and_are_told_apart(life):
     rows = Interviews(life, "form")
     values = np.random.default_rng(5).normal(size=(6, 6))
     told = [dict(zip(NAMES, row)) for row in values.tolist()]
-    before, runs = life.balance().spent, len(life.bill_rows())
+    before, runs = life.balance().spent, len(life._bill_rows())
     some = [Row(f"p{i}", row) for i, row in enumerate(told)]
     replies = wait_together(rows, [*some, Row("new", {}), Row("p0", told[0])])
     *said, asked, again = [reply.result(60) for reply in replies]
-    assert len(life.bill_rows()) == runs + 1
-    direct = life["ill"].predict_proba(values)
+    assert len(life._bill_rows()) == runs + 1
+    direct = life["ill"].model.predict_proba(values)
     assert np.allclose([one["probabilities"] for one in said], direct)
     assert [one["id"] for one in said] == [f"p{i}" for i in range(6)]
     assert life.balance().spent - before == pytest.approx(sum(one["cost"] for one in said))

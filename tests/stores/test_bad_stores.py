@@ -171,7 +171,7 @@ def test_two_processes_that_learn_one_task(tmp_path):
     with pytest.raises(TaskExists):
         second.learn("t", X, X[:, 0])
     second.learn("u", X, X[:, 1])
-    first.refresh()
+    first._refresh()
     assert list(first) == list(second) == ["t", "u"]
     assert first.representation.to_dict() == second.representation.to_dict()
 
@@ -186,8 +186,8 @@ def test_hostile_names_are_only_names(tmp_path, request, kind):
     examples = [*HOSTILE, "plain"]
     y = [provider.value(e, HOSTILE[0]) for e in examples]
     for i, name in enumerate(HOSTILE):
-        family = thrifty.Trees(max_depth=9, learner=thrifty.Paper())
-        life = thrifty.Lifetime(family, store=where, name=name)
+        family = thrifty.Trees(max_depth=9, learner=thrifty.trees.Paper())
+        life = thrifty.Lifetime(family, store=where, name=name, budget=thrifty.Budget(10**9))
         source = provider.source(examples, HOSTILE, prices=1, name=name)
         life.learn(name, source, y)
         assert list(thrifty.Lifetime.open(where, name=name)) == [name]

@@ -55,10 +55,10 @@ def made_in(store):
     life = thrifty.Lifetime(store=store, random_state=0, budget=thrifty.Budget(total=5000))
     y = [value(e, "b") > 5 for e in IDS]
     life.learn("high", lab(IDS[:40]), y[:40])
-    life.update("high", lab(IDS[40:]), y[40:])
+    life["high"].update(lab(IDS[40:]), y[40:])
     life.learn("low", lab(IDS[:40]), [not v for v in y[:40]], spend=60)
     life.predict("high", lab(["p101", "p102"]))
-    life.outcomes("high", ["p101", "p102"], [True, False])
+    life["high"].outcomes(["p101", "p102"], [True, False])
     life.retire("d")
     with pytest.raises(thrifty.errors.PurchaseInDoubt):
         life.learn("again", lab(["p200", *IDS[:9]], FakeProvider(value, faults=["lost"])), y[:10])
@@ -68,10 +68,10 @@ def made_in(store):
 def everything(life):
     """All that a user can see of it."""
     return (
-        life.balance(), life.bill_rows(), list(life), life.family.to_dict(), life.budget,
-        life.versions("high"), life.outcomes("high"), life.representation.to_dict(),
-        [p.id for p in life.ledger.open_purchases()], life.row_seed,
-        life["high"].to_dict(), life["low"].to_dict(),
+        life.balance(), life._bill_rows(), list(life), life.family.to_dict(), life.budget,
+        life["high"].versions, life["high"].monitor(), life.representation.to_dict(),
+        [p.id for p in life.ledger.open_purchases()], life._row_seed,
+        life["high"].model.to_dict(), life["low"].model.to_dict(),
     )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def test_others_wait_until_the_copy_is_made(tmp_path, monkeypatch):
     assert other.stdout.readline().strip() == "done"
     other.communicate(timeout=60)
     assert thrifty.Lifetime.open(tmp_path / "b.db")._shelf.doors.settings.retired == ("d",)
-    life.refresh()
+    life._refresh()
     assert set(thrifty.Lifetime.open(tmp_path / "a.db")._shelf.doors.settings.retired) == {"c", "d"}
 
 
@@ -216,10 +216,10 @@ def test_every_table_is_copied():
 def test_the_command_says_what_was_copied(tmp_path, postgres):
     clinic(tmp_path / "a.db")
     url = postgres.new_database()
-    asked = CliRunner().invoke(app, ["copy", str(tmp_path / "a.db"), url])
+    asked = CliRunner().invoke(app, ["store", "copy", str(tmp_path / "a.db"), url])
     assert asked.exit_code == 0 and "counted and hashed on both sides" in asked.output
     assert "Go on in the new store alone" in asked.output
-    asked = CliRunner().invoke(app, ["copy", url, str(tmp_path / "c.db"), "--json"])
+    asked = CliRunner().invoke(app, ["store", "copy", url, str(tmp_path / "c.db"), "--json"])
     assert '"lifetimes"' in asked.output
     held = sqlite3.connect(tmp_path / "c.db").execute("SELECT COUNT(*) FROM tasks").fetchone()
     assert held == (2,)
@@ -228,22 +228,18 @@ def test_the_command_says_what_was_copied(tmp_path, postgres):
 def test_a_backup_to_a_server_says_what_to_do(tmp_path):
     clinic(tmp_path / "a.db")
     url = "postgresql://me:secret@server/clinic"
-    asked = CliRunner().invoke(app, ["backup", str(tmp_path / "a.db"), url])
-    assert isinstance(asked.exception, BadInput) and "thrifty copy" in str(asked.exception)
+    asked = CliRunner().invoke(app, ["store", "backup", str(tmp_path / "a.db"), url])
+    assert isinstance(asked.exception, BadInput) and "thrifty store copy" in str(asked.exception)
     assert "secret" not in str(asked.exception)
     assert open_store(None).lifetimes() == []
 
 
 def test_an_interview_goes_on_in_postgresql(tmp_path, postgres):
-    """Its name held a character that PostgreSQL refuses."""
     life = clinic(tmp_path / "a.db")
     first = life.ask("high", id="p900")
     asked = first.next.feature
     first.tell(3.0)
     life.close()
-    with sqlite3.connect(tmp_path / "a.db") as connection:  # as it was written before
-        connection.execute("UPDATE kept SET name = replace(name, char(31), char(0))")
-        connection.execute("PRAGMA user_version = 10")
     url = postgres.new_database()
     copy_store(tmp_path / "a.db", url)
     again = thrifty.Lifetime.open(url).ask("high", id="p900")

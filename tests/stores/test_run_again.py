@@ -271,7 +271,8 @@ def test_tasks_are_written_once_in_any_weather(tmp_path: Path, seed: int) -> Non
 
     stores = [Weather(path, chance, learn) for _ in range(2)]
     family = thrifty.Trees(max_depth=2)
-    lives = [thrifty.Lifetime(family, store=store, name="x") for store in stores]
+    ample = thrifty.Budget(10**9)
+    lives = [thrifty.Lifetime(family, store=s, name="x", budget=ample) for s in stores]
     for store in stores:
         store.calm = False
     while waiting:
@@ -284,7 +285,7 @@ def test_tasks_are_written_once_in_any_weather(tmp_path: Path, seed: int) -> Non
     for store in stores:
         store.calm = True
     for life in lives:
-        life.refresh()
+        life._refresh()
         assert sorted(life) == [f"task {i}" for i in range(8)]
         assert [tree.split.feature for tree in life.representation] == [
             tree.split.feature for tree in lives[0].representation

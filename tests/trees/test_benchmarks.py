@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.benchmarks import thresholds
+from speed import thresholds
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.trees.definitions import is_grown_from
 from thrifty.cells import Ledger
 from thrifty.errors import BadParameter, NotInFamily
 from thrifty.stores import MemoryStore
-from thrifty.trees.paper.anchors import cut_at
-from thrifty.trees.tree import MOST_DEPTH, affix, is_grown_from, stump
+from thrifty.trees.improve_rep import cut_at
+from thrifty.trees.tree import MOST_DEPTH, affix, stump
 
 RNG = np.random.default_rng(0)
 BOOLEANS = RNG.integers(0, 2, (200, 12), dtype=np.uint8)
@@ -21,10 +22,10 @@ GAPS = np.where(RNG.random((200, 12)) < 0.05, np.nan, REALS)
 
 FAMILIES = [
     (thrifty.Trees(max_depth=8), BOOLEANS),
-    (thrifty.Trees(8, thrifty.Paper(gain="eg2:0.5", improve="anchors")), BOOLEANS),
-    (thrifty.Trees(9, thrifty.Paper(match="threshold", gain="gini")), REALS),
-    (thrifty.Trees(30, thrifty.Paper(missing="larger-child", class_weight={1: 2.0})), GAPS),
-    (thrifty.Trees(8, thrifty.Paper(warm_up=thrifty.WarmUp(0.9, 2, 0.5))), BOOLEANS),
+    (thrifty.Trees(8, thrifty.trees.Paper(gain="eg2:0.5", improve="anchors")), BOOLEANS),
+    (thrifty.Trees(9, thrifty.trees.Paper(match="threshold", gain="gini")), REALS),
+    (thrifty.Trees(30, thrifty.trees.Paper(missing="larger-child", class_weight={1: 2.0})), GAPS),
+    (thrifty.Trees(8, thrifty.trees.Paper(warm_up=thrifty.trees.WarmUp(0.9, 2, 0.5))), BOOLEANS),
     (thrifty.Lists(max_depth=9), BOOLEANS),
     (thrifty.Lists(max_depth=60, match="stored", missing="larger-child"), GAPS),
 ]
@@ -61,7 +62,7 @@ def test_a_gain_that_is_a_function_cannot_be_stored():
     def gain(counts, totals, prices):
         return prices
 
-    for family in (thrifty.Trees(3, thrifty.Paper(gain=gain)), thrifty.Lists(3, gain=gain)):
+    for family in (thrifty.Trees(3, thrifty.trees.Paper(gain=gain)), thrifty.Lists(3, gain=gain)):
         with pytest.raises(BadParameter, match="cannot be stored"):
             family.to_dict()
 
@@ -69,7 +70,7 @@ def test_a_gain_that_is_a_function_cannot_be_stored():
 @pytest.mark.parametrize("gain", ["eg2:2", "eg2:", "eg2:much", "eg2:nan", "EG2", 3, None])
 def test_unknown_gains(gain):
     with pytest.raises(BadParameter, match="must"):
-        thrifty.Trees(max_depth=3, learner=thrifty.Paper(gain=gain))
+        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(gain=gain))
 
 
 def test_pieces_between_anchors_grow_the_tree_again():
@@ -91,7 +92,7 @@ def test_a_list_of_thousands_of_tests_is_refused_and_an_estimator_stops():
     with pytest.raises(NotInFamily, match="tests deep; at most 300"):
         life.learn("noise", X, y)
     assert len(life) == 0
-    model = thrifty.ListClassifier().fit(X, y)
+    model = thrifty.estimators.ListClassifier().fit(X, y)
     assert model.get_depth() == MOST_DEPTH
     assert model.score(X, y) > 0.6 and len(str(model)) > 1000 and model.to_dict()
     assert repr(model.tree_) and model.tree_ == model.tree_ and hash(model.tree_)
@@ -118,7 +119,7 @@ def test_a_source_is_asked_only_for_the_cells_on_each_path():
     source = thrifty.Source.from_callable(
         provider, name="provider", examples=list(range(200)), features=[f"x{i}" for i in range(12)]
     )
-    cells = thrifty.Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
+    cells = thrifty.protocol.Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
     assert (model.ask(cells, np.arange(200)).values == y).all()
     on_paths = sum(n * len(features) for n, features in asked)
     root = model.tree_.split.feature

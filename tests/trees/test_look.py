@@ -9,28 +9,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.trees.strategies import skeletons, trees
 
 import thrifty
-from thrifty.trees.look.list_text import is_list, list_text
-from thrifty.trees.look.pictures import (
-    draw_metafeatures,
+from tests.trees.definitions import induce, is_grown_from_prefixes
+from tests.trees.strategies import skeletons, trees
+from thrifty.trees.drawing import (
     draw_tree,
     graphviz_text,
+    is_list,
     layout,
-    metafeatures_data,
+    list_text,
     text_with_origins,
 )
-from thrifty.trees.origins import origins, uses
+from thrifty.trees.representation import origins
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
     Node,
     Split,
     affix,
-    induce,
     internal_nodes,
-    is_grown_from_prefixes,
     size,
     stump,
     subtree,
@@ -55,7 +53,6 @@ def test_an_origin_explains_its_node(tree, metafeatures):
             assert all(f.split != node.split for f in metafeatures)
     if is_grown_from_prefixes(tree, metafeatures):
         assert len(found) == size(tree)
-    assert sum(uses([tree], metafeatures)) == len(set(found.values()))
 
 
 def test_a_metafeature_once_laid_goes_on():
@@ -64,7 +61,6 @@ def test_a_metafeature_once_laid_goes_on():
     found = origins(tree, [g, f, stump(3)])
     assert found[()].metafeature == found[(True,)].metafeature == 1
     assert found[(True, False)].metafeature == 2
-    assert uses([tree, g], [g, f, stump(3)]) == [1, 1, 1]
 
 
 def test_thresholds_may_differ_in_origins():
@@ -110,26 +106,9 @@ def test_models_show_themselves():
     assert {box.text for box in layout(model.tree_)} <= shown
 
 
-def test_the_representation_is_drawn_with_its_uses():
-    stream = thrifty.streams.trees(10, 40, 3, 500, 3, random_state=1)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    for task in stream:
-        life.learn(task.name, task.X, task.y)
-    learned = [task.model.tree_ for task in life.tasks]
-    rows = metafeatures_data(life.representation, learned)
-    assert [row["uses"] for row in rows] == uses(learned, life.representation)
-    assert sum(row["uses"] for row in rows) >= len(learned)
-    figure = draw_metafeatures(life.representation, learned)
-    titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
-    assert len(titles) == len(life.representation)
-    assert f"used {rows[0]['uses']} times" in titles[0] or "once" in titles[0]
-    matplotlib.pyplot.close("all")
-
-
 def test_a_leaf_alone_can_be_looked_at():
     assert text_with_origins(Leaf(3), []) == "3"
     assert draw_tree(Leaf("only")).texts[0].get_text() == "only"
-    draw_metafeatures([])
     matplotlib.pyplot.close("all")
 
 
@@ -153,7 +132,7 @@ class TestLists:
 
     def test_models_print_so(self):
         X = np.array([[a, b] for a in (0, 1) for b in (0, 1)], dtype=np.uint8)
-        model = thrifty.ListClassifier().fit(X, [0, 1, 1, 1])
+        model = thrifty.estimators.ListClassifier().fit(X, [0, 1, 1, 1])
         assert str(model) == "if x0: + / elif x1: + / else: -"
-        words = thrifty.ListClassifier().fit(X, ["no", "yes", "yes", "yes"])
+        words = thrifty.estimators.ListClassifier().fit(X, ["no", "yes", "yes", "yes"])
         assert str(words) == "if x0: yes / elif x1: yes / else: no"

@@ -8,20 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.trees.strategies import tables
 
 import thrifty
+from tests.trees.strategies import tables
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, ContradictoryLabels
 from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.gain import entropy, gain_named, gini
-from thrifty.trees.gains.many_classes import entropy_at_most, gini_at_most
-from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.growing.scratch_real import grow_real
-from thrifty.trees.race.bar import Bar
-from thrifty.trees.race.by_races import race_all_features
-from thrifty.trees.race.real_node import tables_of_cuts
+from thrifty.trees.gains import entropy, entropy_at_most, gain_named, gini, gini_at_most
+from thrifty.trees.race import race_all_features
+from thrifty.trees.race_node import Bar, tables_of_cuts
+from thrifty.trees.scratch import grow_from_scratch, grow_real
 from thrifty.trees.tree import EMPTY, Leaf, Node
 
 
@@ -107,7 +104,7 @@ def test_many_classes_and_a_gain_of_the_users_own_are_not_raced():
     rng = np.random.default_rng(5)
     X = rng.random((300, 6)) < 0.5
     y = X @ np.array([1, 2, 4, 8, 0, 0])
-    family = thrifty.Trees(learner=thrifty.Race(gain=price_aware))
+    family = thrifty.Trees(learner=thrifty.trees.Race(gain=price_aware))
     cells = Cells(X)
     assert family.from_scratch(cells, read_classes(y), None).model == full_tree(X, y, price_aware)
     assert cells.receipt().cells == X.size
@@ -154,14 +151,14 @@ def test_zero_gain_splits_are_raced_too():
 
 def test_contradictory_rows_are_an_error_as_without_racing():
     X = np.zeros((6, 3), dtype=bool)
-    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Race()))
+    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.trees.Race()))
     with pytest.raises(ContradictoryLabels, match="agree on every feature"):
         life.learn("noise", X, [0, 1, 0, 1, 0, 1])
 
 
 def test_a_lifetime_of_races_is_the_lifetime_without():
-    full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
-    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Race()))
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Race()))
     for task in thrifty.streams.trees(15, 60, 4, 800, 4, random_state=5):
         a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
         assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
@@ -173,17 +170,17 @@ def test_a_lifetime_of_races_is_the_lifetime_without():
 def test_where_a_race_fails_every_candidate_is_compared(monkeypatch):
     """A wrong race must not make a task fail that Algorithm 2 learns."""
     task = next(iter(thrifty.streams.trees(1, 40, 2, 500, 3, random_state=1)))
-    family = thrifty.Trees(max_depth=3, learner=thrifty.Race())
+    family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Race())
     cells, labels = Cells(task.X), read_classes(task.y)
     scratch = family.from_scratch(cells, labels, None)
     representation = family.improve_rep(family.start(), scratch)
-    monkeypatch.setattr("thrifty.trees.race.learner.race_metafeatures", lambda *args, **how: None)
+    monkeypatch.setattr("thrifty.trees.race.race_tree", lambda *args, **how: None)
     attempt = family.use_rep(representation, Cells(task.X), labels)
     assert attempt.route == "reused" and attempt.model == task.target
 
 
 def test_the_empty_representation_fails_without_a_cell():
-    family = thrifty.Trees(learner=thrifty.Race())
+    family = thrifty.Trees(learner=thrifty.trees.Race())
     cells = Cells(np.eye(8, dtype=bool))
     attempt = family.use_rep(family.start(), cells, read_classes([0, 1] * 4))
     assert isinstance(attempt, Failed) and attempt.failure.reason == "no-candidate"
@@ -265,8 +262,8 @@ def test_tables_of_cuts_hold_every_threshold(seed, missing_true):
 
 
 def test_a_lifetime_of_real_races_is_the_lifetime_without():
-    full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Paper()))
-    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.Race()))
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Race()))
     for task in thrifty.streams.reals(10, 40, 3, 1000, 4, random_state=5):
         a, b = (life.learn(task.name, task.X, task.y) for life in (full, raced))
         assert (a.route, a.model.tree_) == (b.route, b.model.tree_)
@@ -278,10 +275,10 @@ def test_a_lifetime_of_real_races_is_the_lifetime_without():
 
 @pytest.mark.parametrize("how", [{"gain": "gain-ratio"}, {"match": "stored"}])
 def test_what_cannot_be_raced_is_refused(how):
-    for learner in (thrifty.Race, thrifty.Tested):
-        with pytest.raises(BadParameter, match=r"Use thrifty\.Paper"):
+    for learner in (thrifty.trees.Race, thrifty.trees.Tested):
+        with pytest.raises(BadParameter, match=r"Use thrifty\.trees\.Paper"):
             learner(**how)
-    assert thrifty.Tested(race=False, **how).error == 0.01
+    assert thrifty.trees.Tested(race=False, **how).error == 0.01
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
@@ -289,7 +286,7 @@ def test_fewer_rows_than_a_first_round(n):
     X = np.random.default_rng(n).random((n, 5)) < 0.5
     X[:, 4] = np.arange(n) % 2
     y = np.arange(n) % 2
-    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.Race()))
+    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.trees.Race()))
     assert (life.learn("few", X, y).model.predict(X) == y).all()
 
 
@@ -305,9 +302,9 @@ def test_a_class_with_one_row():
 def test_a_size_limit_fails_the_race_as_it_fails_algorithm_2():
     task = next(iter(thrifty.streams.trees(1, 40, 2, 500, 3, random_state=1)))
     labels = read_classes(task.y)
-    whole = thrifty.Trees(max_depth=3, learner=thrifty.Race())
+    whole = thrifty.Trees(max_depth=3, learner=thrifty.trees.Race())
     known = whole.improve_rep(whole.start(), whole.from_scratch(Cells(task.X), labels, None))
-    for learner in (thrifty.Paper, thrifty.Race):
+    for learner in (thrifty.trees.Paper, thrifty.trees.Race):
         family = thrifty.Trees(max_depth=3, learner=learner(max_nodes=1))
         attempt = family.use_rep(known, Cells(task.X), labels)
         assert isinstance(attempt, Failed) and attempt.failure.reason == "too-large"

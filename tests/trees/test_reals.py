@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.trees.strategies import skeletons
 
+from tests.trees.strategies import skeletons
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.cells.sources import Source
 from thrifty.errors import ContradictoryLabels
 from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.cuts import best_by_gain, halfway, true_side
-from thrifty.trees.gains.gain import entropy, gain_ratio, gini
-from thrifty.trees.growing.scratch_real import grow_real
-from thrifty.trees.paper.use_rep import Grown, use_rep
+from thrifty.trees.gains import entropy, gain_ratio, gini
 from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch import grow_real
+from thrifty.trees.thresholds import best_by_gain, halfway, true_side
 from thrifty.trees.tree import EMPTY, Leaf, Node, Split, build, relabel
+from thrifty.trees.use_rep import Grown, use_rep
 
 N = 4
 

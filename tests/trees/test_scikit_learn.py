@@ -11,7 +11,7 @@ import thrifty
 ESTIMATORS = [
     thrifty.TreeClassifier(),
     thrifty.TreeClassifier(gain="gini", missing="larger-child"),
-    thrifty.ListClassifier(),
+    thrifty.estimators.ListClassifier(),
 ]
 EXPECTED = {
     "check_dtype_object": (

@@ -9,7 +9,7 @@ import thrifty
 from thrifty.errors import NotInFamily
 
 
-@pytest.mark.parametrize("learner", [thrifty.Paper(), thrifty.Race()])
+@pytest.mark.parametrize("learner", [thrifty.trees.Paper(), thrifty.trees.Race()])
 def test_on_xor_the_greedy_tree_is_blamed_and_not_every_tree(learner):
     """Columns 1 and 2 tell the labels within two splits; column 0 gains alone and leads astray."""
     a, b = np.repeat([0, 0, 1, 1], 16), np.repeat([0, 1, 0, 1], 16)

@@ -11,14 +11,15 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import read_classes
 from thrifty.trees import tested
-from thrifty.trees.gains.gain import entropy
-from thrifty.trees.growing.sample_tree import grow_on_sample
+from thrifty.trees.gains import entropy
+from thrifty.trees.growing import Suggested
 from thrifty.trees.representation import Metafeatures
+from thrifty.trees.tested import grow_on_sample
 from thrifty.trees.tree import Leaf, Node, Split, stump
 
 
 def family(**how):
-    return thrifty.Trees(max_depth=3, learner=thrifty.Tested(0.01, 0.95, **how))
+    return thrifty.Trees(max_depth=3, learner=thrifty.trees.Tested(0.01, 0.95, **how))
 
 
 def two_levels(n, rng):
@@ -113,7 +114,7 @@ def test_an_unfinished_branch_takes_the_most_common_class():
     known = Metafeatures().with_trees([stump(0)])
     labels = read_classes(y)
     how = {"max_depth": 3, "max_nodes": None}
-    grown = grow_on_sample(known, Cells(X), labels, np.arange(10), entropy, **how)
+    grown = grow_on_sample(Suggested(known), Cells(X), labels, np.arange(10), entropy, **how)
     assert grown.tree == Node(Split(0), Leaf(0), Leaf(1)) and grown.mistakes == 1
 
 
@@ -125,21 +126,12 @@ def test_another_root_is_tried_before_more_rows_are_bought():
     X[:, 0] = y ^ (rng.random(4_000) < 0.05)
     known = Metafeatures().with_trees([stump(0), Node(Split(1), Leaf(), stump(2))])
     labels = read_classes(y)
-    first = grow_on_sample(
-        known, Cells(X), labels, np.arange(60), entropy, max_depth=1, max_nodes=None
-    )
-    assert first.root == 0 and first.mistakes > 0
-    second = grow_on_sample(
-        known,
-        Cells(X),
-        labels,
-        np.arange(60),
-        entropy,
-        max_depth=2,
-        max_nodes=None,
-        not_at_root=frozenset({0}),
-    )
-    assert second.root == 1 and second.mistakes == 0
+    task = Cells(X), labels, np.arange(60), entropy
+    first = grow_on_sample(Suggested(known), *task, max_depth=1, max_nodes=None)
+    assert first.tree.split.feature == 0 and first.mistakes > 0
+    others = Suggested(known, not_at_root=frozenset({0}))
+    second = grow_on_sample(others, *task, max_depth=2, max_nodes=None)
+    assert second.tree.split.feature == 1 and second.mistakes == 0
 
 
 def test_real_values():
@@ -158,7 +150,7 @@ def test_real_values():
 @pytest.mark.parametrize("how", [{"error": 0.0}, {"error": 1}, {"confidence": 1.5}])
 def test_shares_lie_between_0_and_1(how):
     with pytest.raises(BadParameter, match="strictly between 0 and 1"):
-        thrifty.Tested(**how)
+        thrifty.trees.Tested(**how)
 
 
 def test_it_survives_a_round_trip():

@@ -12,7 +12,7 @@ from thrifty.trees.tree import stump
 
 
 def lifetime(**how):
-    learner = thrifty.Tested(0.01, 0.95, random_state=0)
+    learner = thrifty.trees.Tested(0.01, 0.95, random_state=0)
     return thrifty.Lifetime(thrifty.Trees(max_depth=12, learner=learner), **how)
 
 
@@ -67,7 +67,7 @@ def test_rows_that_are_new_carry_the_promise_and_shared_ones_ask_for_more():
 def test_a_portion_that_fails_does_not_buy_all_rows():
     """The newest metafeature is of another task; the portion after it holds the right one."""
     bills = {}
-    for rule in (thrifty.Expansion(), thrifty.Doubling()):
+    for rule in (thrifty.agnostic.Expansion(), thrifty.agnostic.Doubling()):
         life = lifetime(agnostic=rule)
         for name, feature in (("a", 3), ("b", 5), ("c", 7), ("a again", 3)):
             X = np.random.default_rng(feature + len(name)).random((20_000, 40)) < 0.5
@@ -91,15 +91,15 @@ def test_the_confidence_is_spent_once_over_all_portions_and_attempts():
 
 def test_portions_are_numbered_as_they_are_tried():
     known = Metafeatures(tuple(map(stump, range(7))))
-    portions = list(thrifty.Doubling().portions(known))
+    portions = list(thrifty.agnostic.Doubling().portions(known))
     assert [p.portion for p in portions] == [1, 2, 3, 4]
     assert [p.partial for p in portions] == [True, True, True, False]
-    assert [p.portion for p in thrifty.Expansion().portions(known)] == [0]
+    assert [p.portion for p in thrifty.agnostic.Expansion().portions(known)] == [0]
 
 
 def test_the_order_of_rows_is_secret_unless_it_is_asked_for(tmp_path):
     def seeds(**how):
-        family = thrifty.Trees(max_depth=3, learner=thrifty.Tested(0.01, 0.95, **how))
+        family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Tested(0.01, 0.95, **how))
         return [thrifty.Lifetime(family).representation.seed for _ in range(2)]
 
     first, second = seeds()
@@ -109,7 +109,7 @@ def test_the_order_of_rows_is_secret_unless_it_is_asked_for(tmp_path):
 
 
 def test_a_store_keeps_the_order(tmp_path):
-    family = thrifty.Trees(max_depth=3, learner=thrifty.Tested(0.01, 0.95))
+    family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Tested(0.01, 0.95))
     life = thrifty.Lifetime(family, store=str(tmp_path / "s.db"))
     seed = life.representation.seed
     life.learn("first", *simple_table(0))
@@ -120,7 +120,7 @@ def test_a_store_keeps_the_order(tmp_path):
 @pytest.mark.parametrize("state", [-1, 0.5, "x"])
 def test_a_bad_random_state_is_refused(state):
     with pytest.raises(thrifty.errors.BadParameter, match="random_state"):
-        thrifty.Tested(random_state=state)
+        thrifty.trees.Tested(random_state=state)
 
 
 @pytest.mark.parametrize("first", [0, 1500, 2900])
@@ -166,7 +166,7 @@ def test_ids_of_another_source_are_other_rows():
 
 def test_what_doubling_puts_first_because_of_rows_counts_as_taught_by_them():
     """The order of metafeatures is part of what is tested; rows that changed it are not new."""
-    life = lifetime(agnostic=thrifty.Doubling())
+    life = lifetime(agnostic=thrifty.agnostic.Doubling())
     for name, feature, seed in (("a", 3, 0), ("b", 5, 1), ("a again", 3, 2), ("b again", 5, 2)):
         X, _ = simple_table(seed)
         learned = life.learn(name, X, X[:, feature])
@@ -174,7 +174,7 @@ def test_what_doubling_puts_first_because_of_rows_counts_as_taught_by_them():
 
 
 def test_many_rows_are_kept_in_part_and_few_whole():
-    from thrifty.trees.taught_rows import TaughtRows
+    from thrifty.trees.representation import TaughtRows
 
     keys = np.random.default_rng(0).integers(0, 2**63, 100_000, dtype=np.uint64) * np.uint64(2)
     many, few = TaughtRows().with_keys(keys), TaughtRows().with_keys(keys[:3000])

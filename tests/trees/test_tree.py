@@ -7,10 +7,11 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.trees.strategies import skeletons, trees
 
+from tests.trees.definitions import conflict, induce, is_grown_from, is_grown_from_prefixes
+from tests.trees.strategies import skeletons, trees
 from thrifty.errors import BadInput
-from thrifty.trees.growing.candidates import Suggested
+from thrifty.trees.growing import Suggested
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
@@ -18,15 +19,10 @@ from thrifty.trees.tree import (
     Split,
     affix,
     build,
-    conflict,
     depth,
     features_of,
-    induce,
     internal_nodes,
-    is_grown_from,
-    is_grown_from_prefixes,
     is_prefix,
-    label,
     relabel,
     size,
     skeleton,
@@ -59,7 +55,7 @@ def closure(metafeatures, most_nodes):
         for path, leaf in leaves(tree):
             if leaf != EMPTY:
                 continue
-            grown = [label(tree, path, y) for y in (0, 1)]
+            grown = [affix(tree, path, Leaf(y)) for y in (0, 1)]
             grown += [affix(tree, path, f) for f in metafeatures]
             for new in grown:
                 if new not in found and size(new) <= most_nodes:
@@ -75,9 +71,9 @@ def test_affix_and_label(tree, other, y):
             with pytest.raises(BadInput, match="expected an empty leaf"):
                 affix(tree, path, other)
             with pytest.raises(BadInput, match="expected an empty leaf"):
-                label(tree, path, y)
+                affix(tree, path, Leaf(y))
             continue
-        hung, named = affix(tree, path, other), label(tree, path, y)
+        hung, named = affix(tree, path, other), affix(tree, path, Leaf(y))
         assert subtree(hung, path) == other and subtree(named, path) == Leaf(y)
         assert size(hung) == size(tree) + size(other) and size(named) == size(tree)
         elsewhere = [(at, what) for at, what in leaves(tree) if at != path]

@@ -8,31 +8,29 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.trees.strategies import skeletons, tables
 
+from tests.trees.definitions import conflict, induce, is_grown_from_prefixes
+from tests.trees.strategies import skeletons, tables
 from thrifty.attempt import Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels
 from thrifty.labels.classes import read_classes
-from thrifty.trees.gains.gain import entropy, gini
-from thrifty.trees.growing.scratch import grow_from_scratch
-from thrifty.trees.paper.improve import by_anchors, by_features, by_paths
-from thrifty.trees.paper.use_rep import Grown, use_rep
+from thrifty.trees.gains import entropy, gini
+from thrifty.trees.improve_rep import by_anchors, by_features, by_paths
 from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
     Node,
     Split,
     build,
-    conflict,
     features_of,
-    induce,
-    is_grown_from_prefixes,
     is_prefix,
     size,
     subtree,
 )
+from thrifty.trees.use_rep import Grown, use_rep
 
 
 def xlogx(n):

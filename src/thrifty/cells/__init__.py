@@ -7,7 +7,7 @@ from thrifty.cells.door import Door
 from thrifty.cells.ledger.ledger import Balance, Ledger, OpenPurchase
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.ledger.receipt import Receipt
-from thrifty.cells.prices.budget import Budget
+from thrifty.cells.prices.money import Budget
 from thrifty.cells.prices.price_list import PriceList, read_prices
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources import Source, as_source

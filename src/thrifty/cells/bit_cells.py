@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
-from thrifty.cells.bits import Bit
 from thrifty.cells.door import Door
 from thrifty.cells.features import checked_indices
 from thrifty.cells.ledger.meter import Meter
@@ -16,7 +17,7 @@ from thrifty.cells.ledger.receipt import Receipt
 from thrifty.errors import UnknownFeature
 from thrifty.typing import AnyArray
 
-__all__ = ["BitCells"]
+__all__ = ["Bit", "BitCells", "bits_of", "bits_to_dict", "read_bits"]
 
 
 class BitCells:
@@ -24,9 +25,9 @@ class BitCells:
 
     >>> from thrifty.cells import Cells
     >>> cells = Cells(np.array([[1.5], [2.5]]), prices=[3.0])
-    >>> bits = BitCells(cells, [Bit("x0", "at least", 2.0), Bit("x0", "missing")])
+    >>> bits = BitCells(cells, [Bit("x0"), Bit("x0", "missing")])
     >>> bits.get([0, 1], [0, 1]).tolist(), bits.receipt().cost
-    ([[False, False], [True, False]], 6.0)
+    ([[1.5, 0.0], [2.5, 0.0]], 6.0)
     """
 
     def __init__(self, cells: Door, bits: Sequence[Bit]) -> None:
@@ -170,8 +171,6 @@ class BitCells:
             return values
         if bit.test == "missing":
             return np.isnan(values)
-        if bit.test == "at least":
-            return np.asarray(values >= float(bit.what or 0.0))
         there = self.cells.categories.get(int(self.parents[i]), ())
         code = there.index(str(bit.what)) if bit.what in there else -1
         return np.asarray(values == code)
@@ -254,3 +253,63 @@ class BitCells:
 
     def receipt(self) -> Receipt:
         return self.cells.receipt()
+
+
+#: bits for the categories that come first; the others are told by none of them
+_MOST_CATEGORIES = 32
+
+Test = Literal["value", "is", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """One question about one cell.
+
+    >>> Bit("age").name, Bit("colour", "is", "red").name, Bit("colour", "missing").name
+    ('age', 'colour == red', 'colour is missing')
+    """
+
+    feature: str
+    test: Test = "value"
+    what: str | None = None
+
+    @property
+    def name(self) -> str:
+        if self.test == "is":
+            return f"{self.feature} == {self.what}"
+        return self.feature if self.test == "value" else f"{self.feature} is missing"
+
+
+def bits_of(cells: Door, known: Iterable[Bit] = ()) -> tuple[Bit, ...]:
+    """The bits of a door's features: those known, and new ones for what was never met."""
+    old = tuple(known)
+    met = {bit.feature for bit in old}
+    new: list[Bit] = []
+    for f, name in enumerate(cells.feature_names):
+        categories = cells.categories.get(f)
+        if name in met:
+            new += _new_categories(old, name, categories or ())
+        elif categories is not None:
+            new += [Bit(name, "is", c) for c in categories[:_MOST_CATEGORIES]]
+            new.append(Bit(name, "missing"))
+        else:
+            new.append(Bit(name))
+    return old + tuple(new)
+
+
+def _new_categories(old: Sequence[Bit], name: str, here: Sequence[str]) -> list[Bit]:
+    mine = {bit.what for bit in old if bit.feature == name and bit.test == "is"}
+    if not mine:
+        return []
+    room = max(0, _MOST_CATEGORIES - len(mine))
+    return [Bit(name, "is", c) for c in here if c not in mine][:room]
+
+
+def bits_to_dict(bits: Iterable[Bit]) -> list[list[object]]:
+    """Plain data, for JSON."""
+    return [[bit.feature, bit.test, bit.what] for bit in bits]
+
+
+def read_bits(data: Iterable[Sequence[Any]]) -> tuple[Bit, ...]:
+    """The inverse of :func:`bits_to_dict`."""
+    return tuple(Bit(str(feature), test, what) for feature, test, what in data)

@@ -13,20 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
-from thrifty.cells.account import Account
+from thrifty.cells.account import Account, FreeAccount
 from thrifty.cells.bill import Bill, Pricing
-from thrifty.cells.features import Features, MatchedFeatures, checked_indices
-from thrifty.cells.free_account import FreeAccount
+from thrifty.cells.features import Features, Match, MatchedFeatures, checked_indices
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
+from thrifty.cells.ledger.paid import PaidAccount
 from thrifty.cells.ledger.receipt import Receipt
-from thrifty.cells.matching import Match
-from thrifty.cells.paid_account import PaidAccount
 from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
-from thrifty.cells.sources.row_keys import row_keys
+from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
@@ -74,7 +72,7 @@ class Cells:
 
     Features may be asked for as somebody else knows them:
 
-    >>> from thrifty.cells.matching import match_features
+    >>> from thrifty.cells.features import match_features
     >>> frame = Source.from_array(np.array([[1, 0], [1, 1]]), feature_names=["b", "a"])
     >>> cells = Cells(frame, match=match_features(["a", "b"], frame))
     >>> cells.get([0, 1], [0]).tolist(), cells.receipt().per_feature
@@ -106,7 +104,7 @@ class Cells:
         self._spend = spend
         self._account: Account
         if isinstance(self._source, CallableSource):
-            self._account = PaidAccount(
+            self._account = PaidAccount.opened(
                 self._source, prices, ledger, task, spend=spend, is_task=is_task, to_buy=to_buy
             )
         else:
@@ -132,6 +130,27 @@ class Cells:
         self.prices: NDArray[np.float64] = self._account.each
         if match is not None:
             self.prices = self._features.spread(self._account.each, np.ones(self.n_features))
+
+    def is_another_call(self) -> None:
+        """What an earlier run of this task bought is shown as bought, and not at its price.
+
+        A door shows it as not bought, so that a call that broke off ends as it would have ended
+        when it is made again; one with other labels, rows or limits goes on from what is there.
+        """
+        if isinstance(self._account, PaidAccount):
+            self._account.hold_no_more()
+
+    def own(self, owned: Owned) -> None:
+        """Others have paid for some of it meanwhile: what was looked at is counted again."""
+        assert isinstance(self._account, FreeAccount)
+        self._account.own(owned)
+        self.meter = self._account.meter
+
+    @property
+    def tied(self) -> NDArray[np.int64]:
+        """Columns of the source whose prices depend on what else is there."""
+        tariff = self._account.tariff
+        return np.zeros(0, dtype=np.int64) if tariff is None else tariff.tied
 
     # What there is.
 
@@ -181,6 +200,11 @@ class Cells:
     def is_free(self) -> bool:
         """Whether reading costs nothing, and is counted all the same."""
         return not isinstance(self._account, PaidAccount)
+
+    @property
+    def source_name(self) -> str:
+        """What the source is called; "" where it has no name."""
+        return self._source.name or ""
 
     @property
     def has_ids(self) -> bool:
@@ -306,7 +330,7 @@ class Cells:
 
         >>> import thrifty
         >>> prices = thrifty.PriceList([9, 1], alternatives={"crp": ["x0", "x1"]})
-        >>> thrifty.Cells(np.eye(2), prices).alternatives
+        >>> thrifty.protocol.Cells(np.eye(2), prices).alternatives
         ((1, 0),)
         """
         tariff = self._account.tariff
@@ -345,7 +369,7 @@ class Cells:
 
         >>> import thrifty
         >>> prices = thrifty.PriceList([1, 1], fees={"draw": (8, ["x0", "x1"])})
-        >>> cells = thrifty.Cells(np.eye(2), prices)
+        >>> cells = thrifty.protocol.Cells(np.eye(2), prices)
         >>> cells.prices.tolist(), cells.shared_prices.tolist()
         ([9.0, 9.0], [5.0, 5.0])
         """
@@ -367,7 +391,7 @@ class Cells:
         """What rows x features would cost, given what is owned; nothing is bought.
 
         >>> import thrifty
-        >>> cells = thrifty.Cells(np.array([[0, 1], [1, 1]], dtype=bool), prices=[2, 3])
+        >>> cells = thrifty.protocol.Cells(np.array([[0, 1], [1, 1]], dtype=bool), prices=[2, 3])
         >>> _ = cells.get([0], [1])
         >>> cells.price_of([0, 1], [0, 1])
         7.0
@@ -378,7 +402,7 @@ class Cells:
         """What an example that has some features pays for others, as cheaply as can be.
 
         >>> import thrifty
-        >>> cells = thrifty.Cells(np.array([[0, 1]], dtype=bool), prices=[2, 3])
+        >>> cells = thrifty.protocol.Cells(np.array([[0, 1]], dtype=bool), prices=[2, 3])
         >>> cells.price_between([0], [0, 1])
         3.0
         """
@@ -392,7 +416,7 @@ class Cells:
 
         >>> import thrifty
         >>> prices = thrifty.PriceList([1, 1], fees={"draw": (8, ["x0", "x1"])})
-        >>> thrifty.Cells(np.eye(2), prices).prices_after([0]).tolist()
+        >>> thrifty.protocol.Cells(np.eye(2), prices).prices_after([0]).tolist()
         [0.0, 1.0]
         """
         asked = [f for f in self._features.in_source(features) if f >= 0]
@@ -416,7 +440,7 @@ class Cells:
 
         >>> import thrifty
         >>> both = {"both": (5, ["x0", "x1"])}
-        >>> cells = thrifty.Cells(np.eye(2), thrifty.PriceList(None, orders=both))
+        >>> cells = thrifty.protocol.Cells(np.eye(2), thrifty.PriceList(None, orders=both))
         >>> _ = cells.get([0], [1])  # the order fills x0 beside
         >>> cells.margins([0, 1], [0, 1]).tolist()
         [[0.0, 0.0], [5.0, 5.0]]
@@ -434,7 +458,7 @@ class Cells:
         """Examples on which all of these features can be looked at for nothing.
 
         >>> import thrifty
-        >>> cells = thrifty.Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))
+        >>> cells = thrifty.protocol.Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))
         >>> _ = cells.get([0, 2], [1])
         >>> cells.owned_rows([1]).tolist(), cells.owned_rows([0, 1]).tolist()
         ([0, 2], [])

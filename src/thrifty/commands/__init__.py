@@ -1,1 +1,1 @@
-"""One file per command, each with ``register(app)``; the work itself lives in the library."""
+"""What people type: a few commands a file, each file with ``register(app)``."""

@@ -1,16 +1,21 @@
-"""``thrifty learn``: learn the tasks of a file; run again, it goes on where it stopped."""
+"""``thrifty learn`` and ``quote``: the tasks of a file, or labels of a table."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from thrifty.cells import Source
-from thrifty.commands.opening import AsJson, money, print_json, said_plainly, visible
-from thrifty.commands.table_options import (
+from thrifty.cells.prices.price_list import as_price_list
+from thrifty.commands.options import (
+    AsJson,
     Duplicates,
     GapCodes,
     GapsKnown,
@@ -21,17 +26,25 @@ from thrifty.commands.table_options import (
     OnlyFeatures,
     OnlyTasks,
     OtherStore,
+    Positive,
+    SourcePath,
     Spend,
-    TaskFilePath,
+    TotalBudget,
+    money,
+    print_json,
+    said_plainly,
+    visible,
 )
 from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.versions import Version
 from thrifty.protocol import AnyFamily
-from thrifty.stores.families import family_from_dict
-from thrifty.trees.learners import learner_from_dict
+from thrifty.stores.base import open_to_read
+from thrifty.stores.settings import family_from_dict
+from thrifty.trees.family import learner_from_dict
 from thrifty.typing import Json
 from thrifty.untrusted import readable
 
@@ -41,20 +54,313 @@ __all__ = ["features_line", "make_family", "register"]
 _NAMED = 20
 
 
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+
+    @app.command()
+    def learn(
+        file: SourcePath,
+        label: Labels = None,
+        id: IdColumn = None,
+        feature: OnlyFeatures = None,
+        without: NoFeatures = None,
+        spend: Spend = None,
+        budget: TotalBudget = None,
+        positive: Positive = None,
+        na: GapCodes = None,
+        kinds: KindsOf = None,
+        duplicates: Duplicates = None,
+        gaps_known: GapsKnown = False,
+        list_features: Annotated[
+            bool, typer.Option("--list-features", help="List every feature, and buy nothing.")
+        ] = False,
+        store: OtherStore = None,
+        task: OnlyTasks = None,
+        update: Annotated[
+            bool,
+            typer.Option("--update", help="Go on with new rows of tasks that were learned before."),
+        ] = False,
+        as_json: AsJson = False,
+    ) -> None:
+        """Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.
+
+        With a table: thrifty learn patients.csv --label diabetes --id patient --spend "10 %".
+        """
+        spec = read_any_file(
+            file, label, id=id, features=feature, without=without, spend=spend, budget=budget,
+            na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known, store=store,
+            positive=positive,
+        )  # fmt: skip
+        with said_plainly():
+            if list_features:
+                typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
+                return
+            console = Console(stderr=True, quiet=as_json)
+            life = Lifetime(
+                make_family(spec),
+                store=spec.store,
+                name=spec.lifetime,
+                prices=spec.prices,
+                budget=spec.budget,
+                progress=False if as_json else None,
+            )
+            _Session(life, spec, console, len(label or ()) > 1).run(task, update, as_json)
+
+    @app.command()
+    def quote(
+        file: SourcePath,
+        label: Labels = None,
+        id: IdColumn = None,
+        feature: OnlyFeatures = None,
+        without: NoFeatures = None,
+        spend: Spend = None,
+        budget: TotalBudget = None,
+        na: GapCodes = None,
+        kinds: KindsOf = None,
+        duplicates: Duplicates = None,
+        gaps_known: GapsKnown = False,
+        store: OtherStore = None,
+        task: OnlyTasks = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Say what tasks would cost: cells, money, calls, minutes. Nothing is bought or written.
+
+        With a table: thrifty quote patients.csv --label diabetes --id patient --spend "5 %".
+        """
+        spec = read_any_file(
+            file, label, id=id, features=feature, without=without, spend=spend, budget=budget,
+            na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known, store=store,
+        )  # fmt: skip
+        with said_plainly():
+            life = _only_looked_at(spec)
+            quotes = _quotes(life, spec, task)
+        whole = _whole(life, quotes)
+        if as_json:
+            print_json({"tasks": [one.to_dict() for one in quotes], **whole})
+        else:
+            typer.echo(visible("\n".join([*map(str, quotes), *_whole_lines(quotes, whole)])))
+
+
+# -- learn ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Session:
+    """One run of the command: what the file says is learned, and said."""
+
+    life: Lifetime
+    spec: TaskFile
+    console: Console
+    at_once: bool
+
+    def say(self, text: str) -> None:
+        self.console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
+
+    def run(self, only: list[str] | None, update: bool, as_json: bool) -> None:
+        """Learn, and print what it came to, also where it ended early."""
+        learned: list[Learned | Version] = []
+        failed: ThriftyError | None = None
+        try:
+            for one in self._learned(only, update):
+                learned.append(one)
+            again = self.life.refit()
+            if again and not self.at_once:
+                self.say(f"fitted again on what is owned now: {', '.join(again)}")
+        except ThriftyError as error:
+            failed = error
+        balance = self.life.balance()
+        if as_json:
+            said: Json = {"spent": balance.spent, "reserved": balance.reserved}
+            said |= {"currency": balance.currency, "left": balance.left}
+            failure = None if failed is None else str(failed)
+            doubts = [p.id for p in self.life.ledger.open_purchases()]
+            rows = [one.bill_row() for one in learned]
+            print_json({"learned": rows, **said, "error": failure, "in_doubt": doubts})
+            if failed is not None:
+                raise typer.Exit(1)
+            return
+        unit = balance.currency or getattr(self.life.prices, "currency", "")
+        n, spent = len(self.life), money(balance.spent, unit)
+        left = "" if balance.left is None else f", {money(balance.left, unit)} left"
+        self.say(f"{n} {'task' if n == 1 else 'tasks'} learned, {spent} spent in all{left}.")
+        if failed is not None:
+            raise failed
+
+    def _learned(self, only: list[str] | None, update: bool) -> Iterator[Learned | Version]:
+        life, spec = self.life, self.spec
+        tasks = _wanted(spec, only, "learn")
+        opened = open_source(spec, Knowledge(life._kinds, na=life._na))
+        self._name_features(opened.source.feature_names, life._labels_of(opened.source))
+        new = []
+        for task in tasks:
+            if task.name in life and update:
+                made = life[task.name].update(opened.source, opened.labels(task), spend=task.spend)
+                cost = money(made.receipt.cost, made.receipt.currency)
+                self.say(f"{made}; {made.receipt.cells} cells for {cost}")
+                yield made
+            elif task.name in life:
+                self.say(f"{task.name}: learned before (--update goes on with new rows)")
+            else:
+                new.append(task)
+        if not new:
+            return
+        spend = self._asked_spend(new, opened.source)
+        if self.at_once and len(new) > 1:
+            names = [task.name for task in new]
+            labels = {task.name: opened.labels(task) for task in new}
+            positive = {task.name: task.positive for task in new if task.positive is not None}
+            limit = new[0].spend or spend
+            many = life.learn(names, opened.source, labels, spend=limit, positive=positive)
+            for task in new:
+                yield self._told(opened.source, task, many[task.name])
+            return
+        for task in new:
+            limit, labels_of = task.spend or spend, opened.labels(task)
+            one = life.learn(
+                task.name, opened.source, labels_of, spend=limit, positive=task.positive
+            )
+            yield self._told(opened.source, task, one)
+
+    def _asked_spend(self, tasks: Sequence[TaskSpec], source: Source) -> str | None:
+        """On a terminal, what learning may cost, where cells have prices and nobody set a limit."""
+        limited = self.life.budget is not None or all(task.spend is not None for task in tasks)
+        if limited or self.console.quiet or not _on_a_terminal():
+            return None
+        if self.life.prices is None or not any(_prices(self.life, source).values()):
+            return None
+        whole = source.n_examples * as_price_list(self.life.prices).price(source.feature_names)
+        currency = getattr(self.life.prices, "currency", "")
+        self.say(f"Everything would cost {money(whole, currency)}.")
+        said: str = typer.prompt('What may it cost at most, such as "300 EUR" or "5 %"?', err=True)
+        return said
+
+    def _name_features(self, columns: Sequence[str], labels: Set[str]) -> None:
+        """Say what may be bought, and which columns are not since they were learned before."""
+        self.say(features_line([name for name in columns if name not in labels]))
+        learned = [name for name in columns if name in labels]
+        if learned:
+            self.say(f"no features, since learned: {', '.join(learned)}")
+
+    def _told(self, source: Source, task: TaskSpec, learned: Learned) -> Learned:
+        """A learned task, after lines about it; its column is no feature of later ones."""
+        if task.label is not None:
+            self.life._note_label(source, task.label)
+        for line in _about(self.spec, learned):
+            self.say(line)
+        return learned
+
+
+def _on_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def features_line(names: Sequence[str]) -> str:
+    """Which columns are features: a column that tells the label must not be among them.
+
+    >>> features_line(["age", "sex"])
+    '2 features: age, sex (leave others out with --without, or without: in a task file)'
+    """
+    more = f" and {len(names) - _NAMED:,} more (all: --list-features)"
+    more = more if len(names) > _NAMED else ""
+    how = "(leave others out with --without, or without: in a task file)"
+    return f"{len(names):,} features: {', '.join(names[:_NAMED])}{more} {how}"
+
+
+def _about(spec: TaskFile, learned: Learned) -> Iterator[str]:
+    """What a task cost, how good its model is, what a prediction costs, what to do next."""
+    said = learned.summary()
+    yield said.replace("\n", "\n  ")
+    if "nothing beyond guessing" not in said:
+        where, name = shlex.quote(spec.store), shlex.quote(learned.name)
+        yield f"  next: thrifty predict NEW.csv --task {name} --store {where}"
+
+
+def _prices(life: Lifetime, source: Source) -> dict[str, float]:
+    tariff = as_price_list(life.prices).tariff(source.feature_names)
+    return dict(zip(source.feature_names, tariff.marginal.tolist()))
+
+
+def _wanted(spec: TaskFile, only: list[str] | None, verb: str) -> list[TaskSpec]:
+    """The tasks of a file that were named; all where none was."""
+    if not spec.tasks:
+        raise BadInput(
+            f"the file names no tasks to {verb}: list them under tasks:, or name the columns of a "
+            "table with --label."
+        )
+    unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
+    if unknown:
+        raise BadInput(f"the file has no task {unknown[0]!r}.")
+    return [task for task in spec.tasks if not only or task.name in only]
+
+
+# -- quote ---------------------------------------------------------------------------------------
+
+
+def _only_looked_at(spec: TaskFile) -> Lifetime:
+    """The lifetime as it is in its store, which is only read; one in memory where none is yet."""
+    there = "://" in spec.store or Path(spec.store).is_file()
+    store = open_to_read(spec.store) if there else None
+    if store is None or spec.lifetime not in store.lifetimes():
+        return Lifetime(make_family(spec), prices=spec.prices, budget=spec.budget, progress=False)
+    life = Lifetime.open(store, name=spec.lifetime, progress=False)
+    life._suppose(prices=spec.prices, budget=spec.budget)
+    return life
+
+
+def _quotes(life: Lifetime, spec: TaskFile, only: list[str] | None) -> list[Quote]:
+    tasks = _wanted(spec, only, "quote")
+    opened = open_source(spec, Knowledge(life._kinds, na=life._na))
+    new = [task for task in tasks if task.name not in life]
+    if not new:
+        names = ", ".join(task.name for task in tasks)
+        raise BadInput(f"{names}: learned before, there is nothing left to quote.")
+    return [
+        life.quote(task.name, opened.source, opened.labels(task), spend=task.spend) for task in new
+    ]
+
+
+def _whole(life: Lifetime, quotes: Sequence[Quote]) -> Json:
+    """All tasks together: what one buys the next ones own, and no cell is bought twice."""
+    every = max(one.scratch_cost_at_most for one in quotes)
+    limited = all(one.spend is not None for one in quotes)
+    most = sum(one.scratch_cost_at_most for one in quotes) if limited else every
+    left = life.balance().left
+    most = most if left is None else min(most, left)
+    return {
+        "cost": min(sum(one.cost for one in quotes), most),
+        "cost_at_most": most,
+        "currency": quotes[0].currency,
+        "budget_left": left,
+    }
+
+
+def _whole_lines(quotes: Sequence[Quote], whole: Json) -> Iterator[str]:
+    def said(key: str) -> str:
+        return money(float(str(whole[key])), str(whole["currency"]))
+
+    if len(quotes) > 1:
+        yield f"all {len(quotes)} tasks: about {said('cost')}, at most {said('cost_at_most')}"
+        yield "  cells that one task buys the next ones own"
+    if whole["budget_left"] is not None:
+        wanted = sum(one.cost for one in quotes)
+        yield f"left of the budget: {said('budget_left')}"
+        if wanted > float(str(whole["budget_left"])):
+            yield "  not enough for each on its own: raise it with --budget, or lower --spend"
+
+
+# -- families ------------------------------------------------------------------------------------
+
+
 def make_family(file: TaskFile) -> AnyFamily:
     """The family that a task file names, with its parameters."""
     given = dict(file.family)
     name = given.pop("name", "Models")
     with readable(f"the family {name}", BadInput):
-        made: AnyFamily = _made(name, given)
+        try:
+            made: AnyFamily = family_from_dict({"family": name, **_complete(name, given)})
+        except StoreError as error:
+            raise BadInput(f"the family {name} cannot be made: {error.__cause__}.") from error
         return made
-
-
-def _made(name: str, given: Json) -> AnyFamily:
-    try:
-        return family_from_dict({"family": name, **_complete(name, given)})
-    except StoreError as error:
-        raise BadInput(f"the family {name} cannot be made: {error.__cause__}.") from error
 
 
 def _complete(name: str, given: Json) -> Json:
@@ -95,190 +401,3 @@ def _with_defaults(name: str, defaults: Json, given: Json, kind: str) -> Json:
             f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}."
         )
     return {**known, **given}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-
-    @app.command()
-    def learn(
-        file: TaskFilePath,
-        label: Labels = None,
-        id: IdColumn = None,
-        feature: OnlyFeatures = None,
-        without: NoFeatures = None,
-        spend: Spend = None,
-        na: GapCodes = None,
-        kinds: KindsOf = None,
-        duplicates: Duplicates = None,
-        gaps_known: GapsKnown = False,
-        list_features: Annotated[
-            bool, typer.Option("--list-features", help="List every feature, and buy nothing.")
-        ] = False,
-        store: OtherStore = None,
-        task: OnlyTasks = None,
-        update: Annotated[
-            bool,
-            typer.Option("--update", help="Go on with new rows of tasks that were learned before."),
-        ] = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """Learn the tasks of a file. What is learned or paid for is kept: run it again to go on.
-
-        With a table: thrifty learn patients.csv --label diabetes --id patient.
-        """
-        spec = read_any_file(
-            file, label or (), id=id, features=feature or (), without=without or (), spend=spend,
-            na=na or (), kinds=kinds or (), duplicates=duplicates, gaps_known=gaps_known,
-        )  # fmt: skip
-        with said_plainly():
-            if list_features:
-                typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
-            else:
-                at_once = len(label or ()) > 1
-                _learn_and_tell(spec, store, task, as_json, update, at_once)
-
-
-def _learn_and_tell(
-    spec: TaskFile,
-    store: str | None,
-    tasks: list[str] | None,
-    as_json: bool,
-    update: bool,
-    at_once: bool,
-) -> None:
-    """Learn what the file says, and print what it came to, also where it ended early."""
-    console = Console(stderr=True, quiet=as_json)
-    learned: list[Learned | Version] = []
-    life = Lifetime(
-        make_family(spec),
-        store=store or spec.store,
-        name=spec.lifetime,
-        prices=spec.prices,
-        budget=spec.budget,
-        progress=False if as_json else None,
-    )
-    failed: ThriftyError | None = None
-    try:
-        for one in _learn_all(life, spec, tasks, console, update, at_once):
-            learned.append(one)
-        again = life.refit()
-        if again and not at_once:
-            console.print(f"fitted again on what is owned now: {', '.join(again)}", highlight=False)
-    except ThriftyError as error:
-        failed = error
-    _tell(life, learned, failed, console, as_json)
-    if failed is not None:
-        if as_json:
-            raise typer.Exit(1)
-        raise failed
-
-
-def _tell(
-    life: Lifetime,
-    learned: list[Learned | Version],
-    failed: ThriftyError | None,
-    console: Console,
-    as_json: bool,
-) -> None:
-    balance = life.balance()
-    if as_json:
-        print_json(
-            {
-                "learned": [one.bill_row() for one in learned],
-                "spent": balance.spent,
-                "reserved": balance.reserved,
-                "currency": balance.currency,
-                "error": None if failed is None else str(failed),
-                "in_doubt": [p.id for p in life.ledger.open_purchases()],
-            }
-        )
-    else:
-        spent = money(balance.spent, balance.currency)
-        tasks = "task" if len(life) == 1 else "tasks"
-        console.print(f"{len(life)} {tasks} learned, {spent} spent in all.", highlight=False)
-
-
-def features_line(names: Sequence[str]) -> str:
-    """Which columns are features: a column that tells the label must not be among them.
-
-    >>> features_line(["age", "sex"])
-    '2 features: age, sex (leave others out with --without, or without: in a task file)'
-    """
-    more = f" and {len(names) - _NAMED:,} more (all: --list-features)"
-    more = more if len(names) > _NAMED else ""
-    listed = ", ".join(names[:_NAMED])
-    how = "(leave others out with --without, or without: in a task file)"
-    return visible(f"{len(names):,} features: {listed}{more} {how}")
-
-
-def _name_features(console: Console, columns: Sequence[str], labels: Set[str]) -> None:
-    """Say what will be bought, and which columns will not since they were learned before."""
-    features = [name for name in columns if name not in labels]
-    console.print(features_line(features), highlight=False, markup=False)
-    learned = [name for name in columns if name in labels]
-    if learned:
-        told = visible(f"no features, since learned: {', '.join(learned)}")
-        console.print(told, highlight=False, markup=False, soft_wrap=True)
-
-
-def _learn_all(
-    life: Lifetime,
-    spec: TaskFile,
-    only: list[str] | None,
-    console: Console,
-    update: bool,
-    at_once: bool,
-) -> Iterator[Learned | Version]:
-    if not spec.tasks:
-        raise BadInput(
-            "the file names no tasks to learn: list them under tasks:, or name the columns of a "
-            "table with --label."
-        )
-    unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
-    if unknown:
-        raise BadInput(f"the file has no task {unknown[0]!r}.")
-    opened = open_source(spec, Knowledge(life.kinds, na=life.na))
-    _name_features(console, opened.source.feature_names, life.labels_of(opened.source))
-    wanted = []
-    for task in spec.tasks:
-        if only and task.name not in only:
-            continue
-        if task.name in life and not update:
-            more = "learned before (--update goes on with new rows)"
-            console.print(f"{task.name}: {more}", highlight=False)
-            continue
-        if task.name in life:
-            made = life.update(task.name, opened.source, opened.labels(task), spend=task.spend)
-            cost = money(made.receipt.cost, made.receipt.currency)
-            told = f"{made}; {made.receipt.cells} cells for {cost}"
-            console.print(told, highlight=False, markup=False)
-            yield made
-            continue
-        wanted.append(task)
-    if at_once and len(wanted) > 1:
-        names = [task.name for task in wanted]
-        labels = {task.name: opened.labels(task) for task in wanted}
-        many = life.learn(names, opened.source, labels, spend=wanted[0].spend)
-        for task in wanted:
-            yield _told(life, opened.source, task, many[task.name], console)
-        return
-    for task in wanted:
-        one = life.learn(task.name, opened.source, opened.labels(task), spend=task.spend)
-        yield _told(life, opened.source, task, one, console)
-
-
-def _told(
-    life: Lifetime, source: Source, task: TaskSpec, learned: Learned, console: Console
-) -> Learned:
-    """A learned task, after a line about it; its column is no feature of later ones."""
-    if task.label is not None:
-        life.note_label(source, task.label)
-    receipt = learned.receipt
-    cost = money(receipt.cost, receipt.currency)
-    console.print(
-        f"{task.name}: {learned.route}, {receipt.cells} cells for {cost}, "
-        f"{receipt.reused_cells} reused, {receipt.avoided_cells} avoided",
-        highlight=False,
-    )
-    return learned

@@ -1,37 +1,60 @@
-"""``thrifty predict``: buy only the cells that each example's prediction needs."""
+"""``thrifty predict``, ``ask`` and ``outcomes``: answers for new rows, and what became true."""
 
 from __future__ import annotations
 
 import csv
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from thrifty.cells.ledger.receipt import Receipt
-from thrifty.commands.opening import AsJson, money, print_json, the_only_task
+from thrifty.cells.ledger.receipt import PredictionReceipt
+from thrifty.commands.options import (
+    AsJson,
+    GapCodes,
+    IdColumn,
+    KindsOf,
+    LifetimeName,
+    OtherStore,
+    SourcePath,
+    StorePlace,
+    SureOf,
+    TotalBudget,
+    money,
+    no_formulas,
+    open_lifetime,
+    print_json,
+    said_plainly,
+    the_only_task,
+    visible,
+)
 from thrifty.commands.task_file import read_any_file
-from thrifty.commands.task_source import Knowledge, open_source
-from thrifty.errors import BudgetExceeded
+from thrifty.commands.task_source import Knowledge, open_source, read_csv
+from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.lazy import Sure
 from thrifty.lifetime import JointPrediction, Lifetime
-from thrifty.lifetime.prediction import Prediction
+from thrifty.lifetime.interview import Interview, Wanted
+from thrifty.lifetime.prediction import Prediction, probability_columns
 from thrifty.typing import Json
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["register"]
 
+Columns = dict[str, list[object]]
+
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
 
     @app.command()
     def predict(
-        file: Annotated[
-            Path, typer.Argument(help="YAML or TOML that names the source, or a CSV or Parquet.")
-        ],
+        file: SourcePath,
         task: Annotated[
             list[str] | None,
             typer.Option(
@@ -42,122 +65,209 @@ def register(app: typer.Typer) -> None:
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help="A CSV to write; otherwise the screen.")
         ] = None,
-        store: Annotated[
-            str | None, typer.Option(help="Another place for the lifetime than the file says.")
+        store: OtherStore = None,
+        id: IdColumn = None,
+        sure: SureOf = None,
+        spend: Annotated[
+            str | None, typer.Option(help='The most that these rows may cost, "20 EUR" or "5 %".')
         ] = None,
-        id: Annotated[
-            str | None, typer.Option(help="Of a table: the column that names each example.")
+        per_row: Annotated[
+            float | None, typer.Option(help="The most that one row may cost.")
         ] = None,
-        sure: Annotated[
-            float | None,
-            typer.Option(
-                help="Stop asking about a row once sure, such as 0.95: of the rows that stop as "
-                "sure and are answered with a class, at least p are of that class."
-            ),
-        ] = None,
+        budget: TotalBudget = None,
+        na: GapCodes = None,
+        kinds: KindsOf = None,
+        missing: Annotated[
+            str, typer.Option(help="warn; or ignore: answer also where most columns lack.")
+        ] = "warn",
         as_json: AsJson = False,
     ) -> None:
         """Predict with a learned model. Cells that were paid for before cost nothing.
 
         With a table: thrifty predict new.csv --task diabetes --store patients.db.
         """
-        spec = read_any_file(file, id=id)
+        spec = read_any_file(file, id=id, budget=budget, na=na, kinds=kinds, store=store)
         life = Lifetime.open(
-            store or spec.store,
-            name=spec.lifetime,
-            prices=spec.prices,
-            budget=spec.budget,
+            spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
-        )
-        tasks = task or [the_only_task(life)]
-        words = {k: v for one in tasks for k, v in getattr(life[one], "words_", {}).items()}
-        opened = open_source(spec, Knowledge(life.kinds, words, life.na))
+        )  # fmt: skip
+        tasks, stop = task or [the_only_task(life)], None if sure is None else Sure(sure)
+        words = {k: v for one in tasks for k, v in getattr(life[one].model, "words_", {}).items()}
         ended: BudgetExceeded | None = None
-        if len(tasks) > 1:
-            rule = None if sure is None else Sure(sure)
-            _write_jointly(opened.ids, life.predict(tasks, opened.source, stop=rule), out, as_json)
-            return
-        try:
-            made = life.predict(tasks[0], opened.source, stop=None if sure is None else Sure(sure))
-        except BudgetExceeded as error:
-            if error.prediction is None:
-                raise
-            made, ended = error.prediction, error
-        _write(tasks[0], opened.ids, made, out, as_json)
+        with said_plainly():
+            opened = open_source(spec, Knowledge(life._kinds, words, life._na))
+            X, ids = opened.source, opened.ids
+            if len(tasks) > 1:
+                made = life.predict(tasks, X, stop=stop, per_row=per_row, spend=spend)
+                _write_jointly(ids, made, out, as_json)
+                return
+            try:
+                one = life.predict(
+                    tasks[0], X, stop=stop, per_row=per_row, spend=spend, missing=missing
+                )
+            except BudgetExceeded as error:
+                if error.prediction is None:
+                    raise
+                one, ended = error.prediction, error
+            _write(tasks[0], ids, one, out, as_json)
         if ended is not None:
-            left = money(ended.left, made.receipt.currency)
-            raise BudgetExceeded(
-                f"{int(made.answered.sum())} of {len(made)} rows are answered and written, the "
-                f"others are empty: {left} is left of the budget and the next row needs "
-                f"{money(ended.needed, made.receipt.currency)}. Raise the budget in {file} (for a "
-                "table: in Lifetime.open(store, budget=...)) and give the same command again: what "
-                "is bought is not paid for twice."
+            raise _out_of_money(one, ended)
+
+    @app.command()
+    def ask(
+        store: StorePlace,
+        task: Annotated[
+            list[str] | None,
+            typer.Option(help="A task to be answered; may be repeated; none: the only one."),
+        ] = None,
+        id: Annotated[
+            str | None, typer.Option(help="Of the row: what is told of it is kept, and goes on.")
+        ] = None,
+        source: Annotated[
+            str, typer.Option(help="The name of the source that the id belongs to.")
+        ] = "interview",
+        sure: SureOf = None,
+        paid: Annotated[
+            bool, typer.Option("--paid", help="Book each value at its list price.")
+        ] = False,
+        lifetime: LifetimeName = None,
+    ) -> None:
+        """Ask about one row, cell by cell, until every task is answered. It goes on after a break.
+
+        A value and return; return alone where it is not to be had; q to leave.
+        """
+        life = open_lifetime(store, lifetime, write=True)
+        stop = None if sure is None else Sure(sure)
+        interview = life.ask(task or [the_only_task(life)], id=id, source=source, stop=stop)
+        if interview.known:
+            typer.echo(f"{len(interview.known)} answers are known from before.")
+        while (wanted := interview.next) is not None:
+            if not _told(interview, wanted, paid):
+                typer.echo("Left." + (" It goes on with the same --id." if id else ""))
+                break
+        else:
+            interview.close()
+        for name, answer in interview.answers.items():
+            why = f", {answer.stopped}" if answer.stopped else ""
+            said = f"{visible(str(answer.value))} with {answer.probability:.2f}{why}"
+            typer.echo(f"{visible(name)}: {said}")
+
+    @app.command()
+    def outcomes(
+        truth: Annotated[
+            str, typer.Argument(help="A CSV of what became true; or a store, only to look.")
+        ],
+        task: Annotated[
+            str | None,
+            typer.Option(help="The task whose model has predicted them; none: the only one."),
+        ] = None,
+        store: Annotated[
+            str | None, typer.Option(help="Where the lifetime is; otherwise beside the file.")
+        ] = None,
+        id: IdColumn = None,
+        label: Annotated[
+            str | None, typer.Option(help="The column of outcomes; otherwise the task's name.")
+        ] = None,
+        lifetime: LifetimeName = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Say what became true of rows that were predicted; is the model still as good?
+
+        With a table: thrifty outcomes truth.csv --task diabetes --id patient --store patients.db.
+        """
+        told = truth.lower().endswith(".csv")
+        if not told and (store or id or label):
+            raise BadInput(
+                f"what became true must be a CSV; got {truth!r}. A store alone is looked at: "
+                "thrifty outcomes patients.db --task diabetes."
             )
+        where = truth if not told else store or str(Path(truth).with_suffix(".db"))
+        life = open_lifetime(where, lifetime, write=told)
+        name = task or the_only_task(life)
+        with said_plainly():
+            if told:
+                ids, values = _outcome_columns(read_csv(Path(truth)), truth, name, id, label)
+                found = life[name].outcomes(ids, values)
+            else:
+                found = life[name].monitor()
+        if as_json:
+            print_json(asdict(found))
+        else:
+            typer.echo(visible(str(found)))
+
+
+# -- predict -------------------------------------------------------------------------------------
 
 
 def _write(
     task: str, ids: Sequence[str], made: Prediction, out: Path | None, as_json: bool
 ) -> None:
     """The answers, as a table or as JSON, and what they cost."""
-    answers = [_plain(v) for v in made.values]
-    receipt = made.receipt
     if as_json:
-        shown = None if made.probabilities is None else made.probabilities.tolist()
-        print_json(
-            {
-                "task": task,
-                "predictions": dict(zip(ids, answers)),
-                "classes": None if made.classes is None else made.classes.tolist(),
-                "probabilities": None if shown is None else _of_rows(ids, shown, made),
-                "unanswered": [i for i, done in zip(ids, made.answered) if not done],
-                "receipt": receipt.to_dict(),
-            }
-        )
+        lacking = {"unanswered": [i for i, done in zip(ids, made.answered) if not done]}
+        print_json({"task": task, **_said(ids, made), **lacking, "receipt": made.receipt.to_dict()})
         return
-    _write_rows(_table(task, ids, answers, made), out, receipt)
+    columns: Columns = {"id": list(ids), **_columns(task, made), **_costs(made.receipt)}
+    _write_rows(columns, out, made.receipt)
 
 
 def _write_jointly(
     ids: Sequence[str], made: JointPrediction, out: Path | None, as_json: bool
 ) -> None:
-    """The same for several tasks: a column for each, and one cost."""
-    receipt = made.receipt
+    """The same for several tasks: columns for each, and one cost."""
     if as_json:
-        print_json(
-            {
-                "tasks": list(made),
-                "predictions": {
-                    name: dict(zip(ids, map(_plain, part.values))) for name, part in made.items()
-                },
-                "classes": {
-                    name: None if part.classes is None else part.classes.tolist()
-                    for name, part in made.items()
-                },
-                "probabilities": {
-                    name: None
-                    if part.probabilities is None
-                    else _of_rows(ids, part.probabilities.tolist(), part)
-                    for name, part in made.items()
-                },
-                "stopped": {name: dict(zip(ids, part.stopped)) for name, part in made.items()},
-                "receipt": receipt.to_dict(),
-            }
-        )
+        parts = {name: _said(ids, part) for name, part in made.items()}
+        keys = next(iter(parts.values()))
+        told = {key: {name: part[key] for name, part in parts.items()} for key in keys}
+        print_json({"tasks": list(made), **told, "receipt": made.receipt.to_dict()})
         return
-    head: list[object] = ["id"]
-    columns: list[Sequence[object]] = [ids]
+    columns: Columns = {"id": list(ids)}
     for name, part in made.items():
-        answers = [_plain(value) for value in part.values]
-        told = _table(name, ids, answers, part)
         # Two tasks may have classes of the same name: a column says whose probability it holds.
-        head += [name, *(f"{name}: {column}" for column in told[0][2:-1])]
-        columns += list(zip(*told[1:]))[1:-1]
-    rows = [(*head, "cost"), *zip(*columns, [float(c) for c in receipt.cost_per_row])]
-    _write_rows(rows, out, receipt)
+        named = _columns(name, part).items()
+        columns |= {key if key == name else f"{name}: {key}": value for key, value in named}
+    _write_rows({**columns, **_costs(made.receipt)}, out, made.receipt)
 
 
-def _write_rows(rows: list[tuple[object, ...]], out: Path | None, receipt: Receipt) -> None:
+def _said(ids: Sequence[str], made: Prediction) -> Json:
+    """What a program reads of a task's answers, by id."""
+    shown: list[object] = [] if made.probabilities is None else made.probabilities.tolist()
+    rows = {id: p if done else None for id, p, done in zip(ids, shown, made.answered)}
+    return {
+        "predictions": dict(zip(ids, map(_plain, made.values))),
+        "classes": None if made.classes is None else made.classes.tolist(),
+        "probabilities": rows or None,
+        "stopped": dict(zip(ids, made.stopped)),
+    }
+
+
+def _columns(task: str, made: Prediction) -> Columns:
+    """The answer of each row, how probable and how sure it is, why it stopped."""
+    answers = [_plain(v) if ok else "" for v, ok in zip(made.values, made.answered)]
+    told = probability_columns(made).items()
+    return {
+        task: answers,
+        **{name: list(map(_written, np.asarray(column))) for name, column in told},
+    }
+
+
+def _written(value: object) -> object:
+    """As a table says it: yes and no, and nothing where nothing is known."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "" if np.isnan(value) else round(float(value), 6)
+    return value
+
+
+def _costs(receipt: PredictionReceipt) -> Columns:
+    cells, costs = receipt.cells_per_row, receipt.cost_per_row
+    return {"cells": [int(c) for c in cells], "cost": [float(c) for c in costs]}
+
+
+def _write_rows(columns: Columns, out: Path | None, receipt: PredictionReceipt) -> None:
     """A table of answers, printed or written; beside it, what they cost."""
+    rows = [no_formulas(row) for row in (list(columns), *zip(*columns.values()))]
     if out is None:
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
     else:
@@ -167,27 +277,67 @@ def _write_rows(rows: list[tuple[object, ...]], out: Path | None, receipt: Recei
     typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
 
 
-def _of_rows(ids: Sequence[str], shown: list[object], made: Prediction) -> Json:
-    return {i: p if done else None for i, p, done in zip(ids, shown, made.answered)}
-
-
-def _table(
-    task: str, ids: Sequence[str], answers: list[object], made: Prediction
-) -> list[tuple[object, ...]]:
-    """Answers, a column of probabilities per class, and what each row has cost."""
-    head: list[object] = ["id", task]
-    told = [a if done else "" for a, done in zip(answers, made.answered)]
-    columns: list[Sequence[object]] = [ids, told]
-    if made.probabilities is not None and made.classes is not None:
-        head += [f"probability of {_plain(c)}" for c in made.classes]
-        columns += [
-            ["" if np.isnan(p) else round(float(p), 6) for p in column]
-            for column in made.probabilities.T
-        ]
-    head.append("cost")
-    columns.append([float(c) for c in made.receipt.cost_per_row])
-    return [tuple(head), *zip(*columns)]
+def _out_of_money(made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:
+    left = money(ended.left, made.receipt.currency)
+    return BudgetExceeded(
+        f"{int(made.answered.sum())} of {len(made)} rows are answered and written, the others are "
+        f"empty: {left} is left of the budget and the next row needs "
+        f"{money(ended.needed, made.receipt.currency)}. Give the same command again with a larger "
+        "--budget: what is bought is not paid for twice."
+    )
 
 
 def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
+
+
+# -- ask -----------------------------------------------------------------------------------------
+
+
+def _told(interview: Interview, wanted: Wanted, paid: bool) -> bool:
+    """One question; False where somebody leaves."""
+    words = f" [{', '.join(map(visible, wanted.words))}]" if wanted.words else ""
+    price = f", price {wanted.price:g}" if wanted.price else ""
+    while True:
+        said = typer.prompt(
+            f"{visible(wanted.feature)}{words}{price}", default="", show_default=False
+        ).strip()
+        if said == "q":
+            return False
+        try:
+            if not said:
+                interview.skip()
+            else:
+                interview.tell(said if wanted.words else _number(said), paid=paid)
+            return True
+        except BadInput as error:
+            typer.echo(str(error))
+
+
+def _number(said: str) -> object:
+    try:
+        return float(said.replace(",", "."))
+    except ValueError:
+        return said
+
+
+# -- outcomes ------------------------------------------------------------------------------------
+
+
+def _outcome_columns(
+    frame: pandas.DataFrame, where: str, task: str, id: str | None, label: str | None
+) -> tuple[list[object], list[object]]:
+    """The ids and the outcomes: by name, or the two columns of a file that has two."""
+    names = [str(c) for c in frame.columns]
+    if id is None and (len(names) == 2 or names[:1] == ["id"]):
+        id = names[0]  # as thrifty predict writes it
+    if label is None:
+        label = task if task in names else names[-1] if len(names) == 2 else None
+    for column, option in ((id, "--id"), (label, "--label")):
+        if column is None or column not in names:
+            said = "" if column is None else f"has no column {column!r}; "
+            raise BadInput(
+                f"{where} {said or 'does not say which column is meant; '}"
+                f"name it with {option}: {', '.join(map(repr, names[:8]))}."
+            )
+    return frame[id].tolist(), frame[label].tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +13,8 @@ from rich.table import Table
 from thrifty.cells import Cells, ChatServer, Rates
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.questions import QuestionSource
-from thrifty.commands.csv_file import read_csv
-from thrifty.commands.opening import visible
+from thrifty.commands.options import AsJson, print_json, visible
+from thrifty.commands.task_source import read_csv
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
 from thrifty.typing import Json
@@ -53,7 +52,7 @@ def register(app: typer.Typer) -> None:
         ] = "OPENAI_API_KEY",
         column: Annotated[str, typer.Option(help="The column that holds the texts.")] = "text",
         n: Annotated[int, typer.Option(min=1, help="Texts to ask about.")] = 10,
-        as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+        as_json: AsJson = False,
     ) -> None:
         """Ask about a few texts: the prompt, the answers, what it cost and what all would cost."""
         listed = _texts(texts, column)
@@ -62,7 +61,7 @@ def register(app: typer.Typer) -> None:
         )
         told = tried(listed, question, server, n)
         if as_json:
-            typer.echo(json.dumps(told))
+            print_json(told)
         else:
             _show(told, Console())
 

@@ -1,72 +1,95 @@
-"""``thrifty report``: a lifetime as one page that can be kept, mailed and printed."""
+"""``thrifty report`` and ``serve``: a page to keep, the same live, and answers over HTTP."""
 
 from __future__ import annotations
 
-import csv
+import os
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from thrifty.errors import BadInput
-from thrifty.report.lineage import lineage_of
-from thrifty.report.page import report_page
-from thrifty.report.pictures import pictures_of, save_pictures
-from thrifty.report.reader import read_store
+from thrifty.commands.options import LifetimeName, StorePlace, open_lifetime
+from thrifty.errors import ThriftyError
+from thrifty.report import pictures_of, read_store, report_page, save_pictures
 
-__all__ = ["read_pairs", "register"]
-
-
-def read_pairs(path: Path, what: str) -> dict[str, float]:
-    """Two columns of a CSV, a name and a number; a first line of headings is skipped."""
-    try:
-        lines = [row for row in csv.reader(path.read_text(encoding="utf-8").splitlines()) if row]
-    except OSError as error:
-        raise BadInput(f"the file of {what} {path} cannot be read: {error.strerror}.") from error
-    pairs = {}
-    for number, row in enumerate(lines, 1):
-        try:
-            pairs[row[0].strip()] = float(row[1])
-        except (IndexError, ValueError):
-            if number > 1:
-                raise BadInput(
-                    f"line {number} of {path} must be a name and a number, such as "
-                    f"'diabetes,0.93'; got {','.join(row)!r}."
-                ) from None
-    return pairs
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
 
     @app.command()
     def report(
-        store: Annotated[str, typer.Argument(help="A file, or a postgresql:// URL.")],
+        store: StorePlace,
         out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
             "report.html"
         ),
-        lifetime: Annotated[
-            str | None, typer.Option(help="Which lifetime, where the store holds several.")
-        ] = None,
-        prices: Annotated[
-            Path | None,
-            typer.Option(help="CSV of feature,price: features and predictions in money."),
-        ] = None,
-        scores: Annotated[
-            Path | None,
-            typer.Option(help="CSV of task,score on rows of your own: quality against cells."),
-        ] = None,
+        lifetime: LifetimeName = None,
         pictures: Annotated[
             Path | None, typer.Option(help="Also save every picture as PNG in this folder.")
         ] = None,
+        live: Annotated[
+            bool, typer.Option("--live", help="Show it live at an address of this machine.")
+        ] = False,
+        port: Annotated[int, typer.Option(help="With --live; 0 takes any that is free.")] = 8710,
+        browser: Annotated[
+            bool, typer.Option("--open", help="With --live: open it in the browser.")
+        ] = False,
     ) -> None:
-        """Write a lifetime's report: one HTML page that needs no network."""
-        view = read_store(store, lifetime, read_pairs(prices, "prices") if prices else None)
-        scored = read_pairs(scores, "scores") if scores else None
+        """Write a lifetime's report, one HTML page that needs no network; or show it live."""
+        if live:
+            _show_live(store, lifetime, port, browser)
+            return
+        view = read_store(store, lifetime)
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(report_page(view, scored), encoding="utf-8")
+        out.write_text(report_page(view), encoding="utf-8")
         size = out.stat().st_size / 1e6
         typer.echo(f"{len(view.tasks)} tasks, {size:.1f} MB: {out.resolve()}")
         if pictures:
-            drawn = save_pictures(pictures_of(view, lineage_of(view), scored), pictures)
+            drawn = save_pictures(pictures_of(view), pictures)
             typer.echo(f"{len(drawn)} pictures in {pictures.resolve()}")
+
+    @app.command()
+    def serve(
+        store: StorePlace,
+        port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8711,
+        lifetime: LifetimeName = None,
+        source: Annotated[
+            str, typer.Option(help="The provider that the cells of rows are booked under.")
+        ] = "form",
+    ) -> None:
+        """Answer rows over HTTP on this machine, and ask for the values that are wanted next."""
+        with _extra("thrifty serve"):
+            from thrifty.service.app import serve as serve_lifetime
+
+        def announce(address: str, token: str) -> None:
+            said = "that of THRIFTY_TOKEN" if os.environ.get("THRIFTY_TOKEN") else token
+            typer.echo(f"{address}\ntoken: {said}\nOnly this machine can ask. Ctrl+C ends it.")
+
+        life = open_lifetime(store, lifetime, write=True)
+        serve_lifetime(life, port=port, source=source, announce=announce)
+
+
+def _show_live(store: str, lifetime: str | None, port: int, browser: bool) -> None:
+    def announce(address: str) -> None:
+        typer.echo(f"{address}\nOnly this machine can open it. Ctrl+C ends it.")
+        if browser:
+            webbrowser.open(address)
+
+    with _extra("--live"):
+        from thrifty.report.dashboard import serve
+    serve(store, port=port, lifetime=lifetime, announce=announce)
+
+
+@contextmanager
+def _extra(what: str) -> Iterator[None]:
+    """Says what to install where a package is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise ThriftyError(
+            f"{what} needs Starlette and uvicorn. Type: pip install 'thrifty[dashboard]'"
+        ) from error

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,9 @@ _TABLES = {".csv": "csv", ".parquet": "parquet"}
 _LARGEST_FILE = 10_000_000
 _MOST_VALUES = 1_000_000
 _KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}
+_TASK_KEYS = {"name", "label", "labels", "spend", "positive"}
 _PRICE_KEYS = {
     "per_feature", "orders", "fees", "discounts", "derived", "valid_for", "failed", "currency",
-    "panels", "together",
 }  # fmt: skip
 
 
@@ -51,6 +51,7 @@ class TaskSpec:
     label: str | None = None
     labels: Path | None = None
     spend: MoneyLike = None
+    positive: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,35 +72,60 @@ class TaskFile:
 
 def read_any_file(
     path: Path,
-    labels: Sequence[str] = (),
+    labels: Sequence[str] | None = None,
     *,
     id: str | None = None,
-    features: Sequence[str] = (),
-    without: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    without: Sequence[str] | None = None,
     spend: str | None = None,
-    na: Sequence[str] = (),
-    kinds: Sequence[str] = (),
+    positive: str | None = None,
+    budget: str | None = None,
+    na: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
     duplicates: str | None = None,
     gaps_known: bool = False,
+    store: str | None = None,
 ) -> TaskFile:
-    """A task file; or a table, of which the options say what a task file would."""
-    given = [*labels, *features, *without, *na, *kinds, id, spend, duplicates, gaps_known]
-    if path.suffix not in _TABLES:
-        if any(given):
-            raise BadInput(
-                "--label, --id, --feature, --without, --spend, --na, --kinds, --duplicates and "
-                f"--gaps-known are for tables (.csv, .parquet); {path} is a task file: write them "
-                "there."
-            )
-        return read_task_file(path)
+    """A task file; or a table, of which the options say what a task file would.
+
+    ``spend``, ``budget``, ``positive`` and ``store`` are for both: what is typed counts for what
+    the file says nothing of.
+    """
+    given = {
+        "--label": labels, "--id": id, "--feature": features, "--without": without, "--na": na,
+        "--kinds": kinds, "--duplicates": duplicates, "--gaps-known": gaps_known,
+    }  # fmt: skip
+    if path.suffix in _TABLES:
+        file = _of_table(path, labels or (), given)
+    elif any(given.values()):
+        named = next(option for option, value in given.items() if value)
+        raise BadInput(
+            f"{named} is for tables (.csv, .parquet); {path} is a task file: write it there."
+        )
+    else:
+        file = read_task_file(path)
+    tasks = tuple(
+        replace(
+            task,
+            spend=spend if task.spend is None else task.spend,
+            positive=positive if task.positive is None else task.positive,
+        )
+        for task in file.tasks
+    )
+    limit = file.budget if budget is None else replace(file.budget or Budget(), total=budget)
+    return replace(file, tasks=tasks, budget=limit, store=store or file.store)
+
+
+def _of_table(path: Path, labels: Sequence[str], given: JsonLike) -> TaskFile:
+    """What a task file would say of a table."""
     source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
-    source |= {"id": id} if id else {}
-    source |= {"features": list(features)} if features else {}
-    source |= {"without": list(without)} if without else {}
-    source |= {"na": list(na)} if na else {}
-    source |= {"kinds": _kinds(kinds)} if kinds else {}
-    source |= {"duplicates": duplicates} if duplicates else {}
-    source |= {"gaps_known": True} if gaps_known else {}
+    for key in ("id", "duplicates", "gaps_known", "without", "na"):
+        if value := given[f"--{key.replace('_', '-')}"]:
+            source[key] = value if isinstance(value, str | bool) else list(value)
+    if given["--feature"]:
+        source["features"] = list(given["--feature"])
+    if given["--kinds"]:
+        source["kinds"] = _kinds(given["--kinds"])
     return TaskFile(
         folder=path.parent,
         store=str(path.with_suffix(".db")),
@@ -108,7 +134,7 @@ def read_any_file(
         source=source,
         prices=None,
         budget=None,
-        tasks=tuple(TaskSpec(label, label, spend=spend) for label in labels),
+        tasks=tuple(TaskSpec(label, label) for label in labels),
         lenient=True,
     )
 
@@ -285,7 +311,11 @@ def _tasks(given: Any, path: Path) -> tuple[TaskSpec, ...]:
             entry = {"name": entry, "label": entry}
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise BadInput(f"each task of {path} needs a name; got {entry!r}.")
-        _only(entry, {"name", "label", "labels", "spend"}, f"task {entry['name']!r} of {path}")
+        _only(
+            entry,
+            {"name", "label", "labels", "spend", "positive"},
+            f"task {entry['name']!r} of {path}",
+        )
         if ("label" in entry) == ("labels" in entry):
             raise BadInput(
                 f"task {entry['name']!r} of {path} needs either label (a column of the source) or "
@@ -295,7 +325,8 @@ def _tasks(given: Any, path: Path) -> tuple[TaskSpec, ...]:
         if "labels" in entry:
             labels = path.parent / _text(entry["labels"], f"labels of task {entry['name']!r}")
         label = str(entry["label"]) if "label" in entry else None
-        tasks.append(TaskSpec(str(entry["name"]), label, labels, entry.get("spend")))
+        said = (entry.get("spend"), entry.get("positive"))
+        tasks.append(TaskSpec(str(entry["name"]), label, labels, *said))
     names = [task.name for task in tasks]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

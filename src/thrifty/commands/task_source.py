@@ -1,14 +1,19 @@
-"""From a task file to a source and its labels."""
+"""From a task file to a source and its labels; CSV as it comes.
+
+Commas, semicolons or tabs between columns, points or commas in numbers.
+"""
 
 from __future__ import annotations
 
 import importlib
+import re
 import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +22,18 @@ import typer
 from thrifty.cells import Source
 from thrifty.cells.sources.gaps import Codes, read_na, with_na
 from thrifty.cells.sources.kinds import read_column
-from thrifty.commands.csv_file import read_csv, the_pandas
+from thrifty.cells.sources.parquet import frame_of, opened_parquet
+from thrifty.commands.options import in_commands, visible
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
-from thrifty.errors import BadInput, TakenForGap
+from thrifty.errors import BadInput, TakenForGap, ThriftyError
 from thrifty.lifetime.feature_matching import kinds_here
 from thrifty.typing import Fields, JsonLike
-from thrifty.untrusted import readable, visible
+from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Knowledge", "OpenedSource", "open_source"]
+__all__ = ["Knowledge", "OpenedSource", "open_source", "read_csv", "the_pandas"]
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 #: of a table that is read as a whole
@@ -178,7 +184,7 @@ def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Code
                 warnings.simplefilter("ignore", TakenForGap)  # said when it is read for good
                 read_column(frame[name].to_numpy(), str(name), na=na)
         except BadInput as error:
-            typer.echo(f"left out: {error}", err=True)
+            typer.echo(visible(f"left out: {in_commands(str(error))}"), err=True)
         else:
             usable.append(name)
     return usable
@@ -215,7 +221,7 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
         kinds=given.get("kinds"),
     )
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
-    frame = the_pandas().read_parquet(path, columns=there) if there else None
+    frame = frame_of(opened_parquet(path).read(columns=there)) if there else None
     ids = list(range(source.n_examples)) if frame is None else _ids(frame, given, str(path))
     source.known_as(ids, str(given.get("name") or given["parquet"]))
     rest = {} if frame is None else {c: frame[c].tolist() for c in frame.columns}
@@ -298,3 +304,76 @@ def _function(place: str, folder: Path) -> Callable[..., object]:
         sys.path.remove(str(folder.resolve()))
     named: Callable[..., object] = found
     return named
+
+
+# -- CSV as it comes -----------------------------------------------------------------------------
+
+_BETWEEN = (",", ";", "\t", "|")
+#: 3,5 and -12,75; not 1,200.5
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*$")
+#: different words that a column of numbers may hold: "-", "NA"
+_WORDS = 2
+_QUOTED = re.compile(r'"[^"]*"')
+_INTEGER = re.compile(r"\s*[+-]?\d+\s*$")
+
+
+def read_csv(path: Path) -> pandas.DataFrame:
+    """A pandas frame of a CSV file, whatever stands between its columns.
+
+    Spreadsheets of half of the world write semicolons between columns and commas in numbers. What
+    separates the header into most columns is what separates the others. A comma in a number is
+    looked for where commas do not separate columns: there it can mean nothing else.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "a.csv"
+    ...     _ = path.write_text("id;weight;note\\n1;70,5;'a, b'\\n2;81;c\\n")
+    ...     read_csv(path)["weight"].tolist()
+    [70.5, 81.0]
+    """
+    pandas = the_pandas()
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            between = _separator(file.readline())
+        frame = pandas.read_csv(path, sep=between, encoding="utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{path} is not written in UTF-8 (byte {error.start}). Save it as 'CSV UTF-8'."
+        ) from error
+    except ValueError as error:
+        raise BadInput(f"{path} is not CSV: {error}.") from error
+    return frame if between == "," else _with_points(frame)
+
+
+def _separator(header: str) -> str:
+    """What separates a header into most columns; commas, where two do equally well."""
+    outside = _QUOTED.sub("", header)  # not csv.reader: it reads no column of 131,073 characters
+    return max(_BETWEEN, key=outside.count)
+
+
+def _with_points(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Columns of numbers with commas in them, as numbers."""
+    for name in frame.columns:
+        column = frame[name]
+        texts = [v for v in column.tolist() if isinstance(v, str)]
+        commas = [v for v in texts if _DECIMAL_COMMA.match(v)]
+        words = {v for v in texts if not (_DECIMAL_COMMA.match(v) or _INTEGER.match(v))}
+        if commas and not words:
+            frame[name] = [float(v.replace(",", ".")) if isinstance(v, str) else v for v in column]
+        elif commas and len(words) <= _WORDS:  # marks for gaps, which whoever reads kinds will find
+            frame[name] = [v.replace(",", ".") if v in commas else v for v in column]
+    return frame
+
+
+def the_pandas() -> ModuleType:
+    """pandas, which is an extra; without it, how to get it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ThriftyError(
+            "reading CSV needs the package pandas. Type: pip install 'thrifty[frames]'"
+        ) from error
+    found: ModuleType = pandas
+    return found

@@ -4,6 +4,8 @@ Two ways, for two shapes of the question. :func:`count_columns` serves few featu
 (UseRep): the popcount of column AND mask. :func:`count_segments` serves all features on any rows
 (scratch): rows are added up bit by bit in *vertical counters*, planes whose p-th word holds bit p
 of 64 counts, fed through carry-save adders sixteen rows at a time (:mod:`thrifty.kernels.lines`).
+
+What is bought is counted the same way: bitmaps per feature, vertical counters per example.
 """
 
 from __future__ import annotations
@@ -11,26 +13,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints, Words
 from thrifty.kernels.jit import deferred, jit
 
-__all__ = ["count_columns", "count_segments", "popcount"]
+add_sixteen, merge, ripple, write_counts = (
+    deferred("thrifty.kernels.lines", name)
+    for name in ("add_sixteen", "merge", "ripple", "write_counts")
+)
 
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
-
-add_sixteen = deferred("thrifty.kernels.lines", "add_sixteen")
-merge = deferred("thrifty.kernels.lines", "merge")
-ripple = deferred("thrifty.kernels.lines", "ripple")
-write_counts = deferred("thrifty.kernels.lines", "write_counts")
-
-_ONE = np.uint64(1)
-_TWO = np.uint64(2)
-_FOUR = np.uint64(4)
-_M1 = np.uint64(0x5555555555555555)
-_M2 = np.uint64(0x3333333333333333)
-_M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
-_BYTES = np.uint64(0x0101010101010101)
-_TOP = np.uint64(56)
+_ONE, _TWO, _FOUR, _TOP = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_M4, _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 
 @jit
@@ -64,7 +57,8 @@ def _carry_up(planes: Words, waiting: Words, carry: Words, n_before: int) -> Non
     while (n_before >> (p - 4)) & 1:
         merge(planes, p, waiting, carry)
         p += 1
-    waiting[p] = carry
+    for i in range(len(carry)):  # a slice would take a second to compile
+        waiting[p, i] = carry[i]
 
 
 @jit
@@ -78,24 +72,16 @@ def _flush(planes: Words, waiting: Words, n_carries: int, n_planes: int) -> None
 
 
 @jit
-def count_segments(
-    tiles: Words,
-    rows: Ints,
-    starts: Ints,
-    first_tile: int,
-    last_tile: int,
-    counts: NDArray[np.int32],
-) -> None:
+def count_segments(tiles: Words, rows: Ints, starts: Ints, counts: NDArray[np.int32]) -> None:
     """counts[g, f]: in how many rows of segment g the feature f is true.
 
-    ``rows[starts[g]:starts[g + 1]]`` are the rows of segment g. ``counts`` (G, 512 B) is written
-    for the tiles first_tile <= b < last_tile only, so threads may share the work. A tile is read
-    once for all segments while it is in cache.
+    ``rows[starts[g]:starts[g + 1]]`` are the rows of segment g; ``counts`` (G, 512 B) is filled. A
+    tile is read once for all segments while it is in cache.
     """
     planes = np.zeros((36, 8), dtype=np.uint64)
     waiting = np.zeros((36, 8), dtype=np.uint64)
     carry = np.zeros(8, dtype=np.uint64)
-    for block in range(first_tile, last_tile):
+    for block in range(len(tiles)):
         tile = tiles[block]
         for g in range(len(starts) - 1):
             lo, hi = starts[g], starts[g + 1]
@@ -114,3 +100,80 @@ def count_segments(
                 ripple(planes, 0, n_planes, tile[rows[at]])
                 at += 1
             write_counts(planes, n_planes, counts[g], block * 512)
+
+
+@jit
+def add_to_planes(planes: Words, word: np.uint64, w: int) -> None:
+    """Count one more cell on each example whose bit is set in word w."""
+    p = 0
+    while word != np.uint64(0):
+        carry = planes[p, w] & word
+        planes[p, w] ^= word
+        word = carry
+        p += 1
+
+
+@jit
+def charge(
+    touched: Words,
+    owned: Words,
+    features: Ints,
+    mask: Words,
+    planes: Words,
+    bought: Ints,
+    reused: Ints,
+) -> None:
+    """Touch features x the rows of mask; each cell counts once in the task's life.
+
+    ``touched`` (N, W) is this task's bitmap, ``owned`` the one of earlier tasks (zero rows where
+    nothing is owned). Cells new to both are added to ``bought`` (N,) and to the per-example planes;
+    cells new to the task but owned go to ``reused`` (N,).
+    """
+    nothing_owned = owned.shape[0] == 0
+    for f in features:
+        for w in range(len(mask)):
+            fresh = mask[w] & ~touched[f, w]
+            if fresh == np.uint64(0):
+                continue
+            touched[f, w] |= fresh
+            had = np.uint64(0)
+            if not nothing_owned:
+                had = fresh & owned[f, w]
+                reused[f] += popcount(had)
+            new = fresh & ~had
+            bought[f] += popcount(new)
+            add_to_planes(planes, new, w)
+
+
+@jit
+def tally(bought, reused):  # type: ignore[no-untyped-def]
+    """(cells bought, cells reused, features with a purchase) in one pass over the features."""
+    cells = again = np.int64(0)
+    some = np.empty(len(bought), dtype=np.int64)
+    n = 0
+    for f in range(len(bought)):
+        again += reused[f]
+        if bought[f] != 0:
+            cells += bought[f]
+            some[n] = f
+            n += 1
+    return cells, again, some[:n]
+
+
+@jit
+def largest_in_planes(planes: Words) -> int:
+    """The largest of the counts that the planes hold."""
+    P, W = planes.shape
+    best = np.int64(0)
+    for w in range(W):
+        alive = ~np.uint64(0)
+        value = np.int64(0)
+        for i in range(P):
+            p = P - 1 - i
+            hit = alive & planes[p, w]
+            if hit != np.uint64(0):
+                alive = hit
+                value |= np.int64(1) << p
+        if value > best:
+            best = value
+    return int(best)

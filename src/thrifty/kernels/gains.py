@@ -5,46 +5,57 @@ call these functions and no others, so "UseRep outputs the scratch tree" holds e
 through a table of n log2 n filled by ``math.log2``, one value per n for the whole process.
 
 A feature that is constant on the rows gets minus infinity: it is never split on.
+
+Vectorised logarithms and powers may round differently at different places of an array; the less
+common gains go through the scalar functions of the C library everywhere, one feature at a time.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from threading import Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.kernels.jit import jit
 from thrifty.typing import AnyArray
 
-__all__ = ["entropy_gains", "gini_gains", "xlogx_table"]
 
-_table = np.zeros(1, dtype=np.float64)
-_lock = Lock()
+class GrownTable:
+    """A function of 0, 1, ... in a table that is grown by doubling and shared."""
+
+    def __init__(self, function: Callable[[int], float]) -> None:
+        self._function, self._lock = function, Lock()
+        self._table = np.zeros(0, dtype=np.float64)
+
+    def up_to(self, n: int) -> Floats:
+        """The values of 0..n, at least."""
+        if len(self._table) <= n:
+            with self._lock:
+                had = self._table
+                more = range(len(had), max(n + 1, 2 * len(had), 1024))
+                grown = np.concatenate([had, [self._function(i) for i in more]])
+                grown.flags.writeable = False
+                self._table = grown
+        return self._table
 
 
-def xlogx_table(n: int) -> NDArray[np.float64]:
-    """n log2 n for 0..n (at least), grown by doubling and shared.
+_XLOGX = GrownTable(lambda n: n * math.log2(n) if n else 0.0)
+
+
+def xlogx_table(n: int) -> Floats:
+    """n log2 n for 0..n (at least).
 
     >>> xlogx_table(4)[:5].tolist()
     [0.0, 0.0, 2.0, 4.754887502163468, 8.0]
     """
-    global _table
-    if len(_table) <= n:
-        with _lock:
-            size = max(n + 1, 2 * len(_table), 1024)
-            grown = np.zeros(size, dtype=np.float64)
-            grown[: len(_table)] = _table
-            for i in range(max(len(_table), 1), size):
-                grown[i] = i * math.log2(i)
-            grown.flags.writeable = False
-            _table = grown
-    return _table
+    return _XLOGX.up_to(n)
 
 
 @jit
-def _both_sides(total: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _both_sides(total: int, table: Floats) -> Floats:
     """L(n) + L(total - n) for n = 0..total."""
     out = np.empty(total + 1, dtype=np.float64)
     for n in range(total + 1):
@@ -53,18 +64,13 @@ def _both_sides(total: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @jit
-def _two_classes(
-    counts: AnyArray, t0: int, t1: int, table: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def _two_classes(counts: AnyArray, t0: int, t1: int, table: Floats, out: Floats) -> None:
     """The most common case. With more features than rows the sums are looked up."""
     n = t0 + t1
     before = table[n] - (table[t0] + table[t1])
     if counts.shape[1] > n:
-        first, second, whole = (
-            _both_sides(t0, table),
-            _both_sides(t1, table),
-            _both_sides(n, table),
-        )
+        first, second = _both_sides(t0, table), _both_sides(t1, table)
+        whole = _both_sides(n, table)
         whole[0] = whole[n] = np.inf  # a constant feature: before - inf is minus infinity
         for f in range(counts.shape[1]):
             a, b = np.uint64(counts[0, f]), np.uint64(counts[1, f])
@@ -81,9 +87,7 @@ def _two_classes(
 
 
 @jit
-def entropy_gains(
-    counts: AnyArray, totals: NDArray[np.int64], table: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def entropy_gains(counts: AnyArray, totals: Ints, table: Floats) -> Floats:
     """Information gain in bits per row: counts (C, k) of the true side, totals (C,).
 
     With L(n) = n log2 n, a side with class counts n_c and n rows has n times its entropy equal to
@@ -116,20 +120,17 @@ def entropy_gains(
 
 
 @jit
-def gini_gains(counts: AnyArray, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+def gini_gains(counts: AnyArray, totals: Ints) -> Floats:
     """Fall of the Gini impurity: counts (C, k) of the true side, totals (C,)."""
     C, k = counts.shape
-    n = np.int64(0)
-    squares = np.int64(0)
+    n = squares = np.int64(0)
     for c in range(C):
         n += totals[c]
         squares += totals[c] * totals[c]
     before = squares / n
     out = np.empty(k, dtype=np.float64)
     for f in range(k):
-        n_true = np.int64(0)
-        true = np.int64(0)
-        false = np.int64(0)
+        n_true = true = false = np.int64(0)
         for c in range(C):
             a = np.int64(counts[c, f])
             b = totals[c] - a
@@ -140,4 +141,79 @@ def gini_gains(counts: AnyArray, totals: NDArray[np.int64]) -> NDArray[np.float6
             out[f] = -np.inf
         else:
             out[f] = (true / n_true + false / (n - n_true) - before) / n
+    return out
+
+
+@jit
+def _xlogx(x: float) -> float:
+    return x * math.log2(x) if x > 0.0 else 0.0
+
+
+@jit
+def eg2_gains(gains: Floats, prices: Floats, weight: float) -> Floats:
+    """(2^gain - 1) / (price + 1)^weight; minus infinity stays what it is."""
+    out = np.empty(len(gains), dtype=np.float64)
+    for f in range(len(gains)):
+        if gains[f] == -np.inf:
+            out[f] = -np.inf
+        else:
+            out[f] = math.expm1(gains[f] * math.log(2.0)) / (prices[f] + 1.0) ** weight
+    return out
+
+
+@jit
+def split_information(n_true: Floats, n: float) -> Floats:
+    """Entropy in bits of the sizes of the two sides."""
+    out = np.empty(len(n_true), dtype=np.float64)
+    for f in range(len(n_true)):
+        side = _xlogx(n_true[f]) + _xlogx(n - n_true[f])
+        out[f] = (_xlogx(n) - side) / n
+    return out
+
+
+@jit
+def weighted_entropy_gains(counts: Floats, totals: Floats) -> Floats:
+    """Information gain of weighted counts (C, k): the formula of ``entropy_gains``."""
+    C, k = counts.shape
+    n = whole = 0.0
+    for c in range(C):
+        n += totals[c]
+        whole += _xlogx(totals[c])
+    before = _xlogx(n) - whole
+    out = np.empty(k, dtype=np.float64)
+    for f in range(k):
+        n_true = n_false = pure_true = pure_false = 0.0
+        for c in range(C):
+            a = counts[c, f]
+            b = totals[c] - a
+            n_true += a
+            n_false += b
+            pure_true += _xlogx(a)
+            pure_false += _xlogx(b)
+        side = (_xlogx(n_true) - pure_true) + (_xlogx(n_false) - pure_false)
+        out[f] = (before - side) / n
+    return out
+
+
+@jit
+def weighted_gini_gains(counts: Floats, totals: Floats) -> Floats:
+    """Fall of the Gini impurity of weighted counts (C, k)."""
+    C, k = counts.shape
+    n = squares = 0.0
+    for c in range(C):
+        n += totals[c]
+        squares += totals[c] * totals[c]
+    out = np.empty(k, dtype=np.float64)
+    for f in range(k):
+        n_true = n_false = true = false = 0.0
+        for c in range(C):
+            a = counts[c, f]
+            b = totals[c] - a
+            n_true += a
+            n_false += b
+            true += a * a
+            false += b * b
+        kept = true / n_true if n_true > 0.0 else 0.0
+        kept += false / n_false if n_false > 0.0 else 0.0
+        out[f] = (kept - squares / n) / n
     return out

@@ -4,6 +4,7 @@ numba takes half a second to import, which whoever asks for a bill should not wa
 only wraps; the first call of any kernel imports numba and puts the compiled functions in the place
 of the wrappers, in the modules of this kernel and of those it calls: numba looks names up there
 when it compiles, and must find functions of its own.
+Compiling is shown: the first call takes seconds, and silence looks like a hang.
 
 ``nogil`` lets plain threads run kernels side by side; ``cache`` keeps the machine code on disk:
 beside the source where that may be written, else in the user's own cache. Numba's own threading
@@ -12,12 +13,12 @@ layers are avoided: the omp layer kills forked children and workqueue aborts und
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar, cast
-
-__all__ = ["deferred", "jit"]
 
 #: what numba makes of a function, which has no types
 Compiled: TypeAlias = Any
@@ -68,9 +69,7 @@ def jit(function: F) -> F:
     def make() -> Compiled:
         import numba
 
-        from thrifty.kernels.progress import show_compiling
-
-        show_compiling()
+        _show_compiling()
         return numba.njit(nogil=True, cache=True, error_model="numpy")(function)
 
     later = _Later(make, function.__globals__)
@@ -81,3 +80,46 @@ def jit(function: F) -> F:
 def deferred(module: str, name: str) -> Compiled:
     """A name of a module that needs numba to be imported, for kernels to use."""
     return _Later(lambda: getattr(import_module(module), name))
+
+
+@cache
+def _show_compiling() -> None:
+    """Listen from now on, once; numba tells of compilations, not of kernels loaded from disk."""
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        """Says on stderr that kernels are compiled; names each where the line can be rewritten."""
+
+        told = False
+
+        def on_start(self, happened: object) -> None:
+            name = _kernel(happened)
+            if name is not None and not self.told:
+                self.told = True
+                _say("thrifty: compiling kernels for this processor (once, then kept on disk)\n")
+            if name is not None and _can_rewrite():
+                _say(f"\r\033[K  {name} ...")
+
+        def on_end(self, happened: object) -> None:
+            if _kernel(happened) is not None and _can_rewrite():
+                _say("\r\033[K")
+
+    listen: Compiled = event.register
+    listen("numba:compile", Compiling())
+
+
+def _kernel(happened: Compiled) -> str | None:
+    """The name of one of our kernels; users may compile functions of their own."""
+    function = getattr(happened.data.get("dispatcher"), "py_func", None)
+    module = getattr(function, "__module__", "")
+    return function.__name__ if module.startswith("thrifty.") and function is not None else None
+
+
+def _can_rewrite() -> bool:
+    return bool(getattr(sys.stderr, "isatty", lambda: False)())
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -17,9 +17,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["add_sixteen", "merge", "ripple", "write_counts"]
-
-Words = NDArray[np.uint64]
+from thrifty.array_types import Ints, Words
 
 #: what numba and llvmlite make code of, which has no types
 Llvm: TypeAlias = Any
@@ -158,9 +156,7 @@ def _compiled_counts(_: Llvm, planes: Llvm, n_planes: Llvm, counts: Llvm, at: Ll
     return types.void(planes, types.int64, counts, types.int64), _emit_counts
 
 
-def _plain_sixteen(
-    tile: Words, rows: NDArray[np.int64], at: int, planes: Words, carry: Words
-) -> None:
+def _plain_sixteen(tile: Words, rows: Ints, at: int, planes: Words, carry: Words) -> None:
     """Add sixteen rows to planes 0..3; what overflows plane 3 is left in ``carry``."""
 
     def add(level: int, k: int) -> Words:
@@ -197,10 +193,7 @@ def _plain_counts(planes: Words, n_planes: int, counts: NDArray[np.int32], at: i
     counts[at : at + 512] = (bits * weights[:, None]).sum(axis=0)
 
 
-add_sixteen: Llvm = _compiled_sixteen
-merge: Llvm = _compiled_merge
-ripple: Llvm = _compiled_ripple
-write_counts: Llvm = _compiled_counts
-if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-    add_sixteen, merge = _plain_sixteen, _plain_merge
-    ripple, write_counts = _plain_ripple, _plain_counts
+_plain: Llvm = (_plain_sixteen, _plain_merge, _plain_ripple, _plain_counts)
+_compiled: Llvm = (_compiled_sixteen, _compiled_merge, _compiled_ripple, _compiled_counts)
+_config: Llvm = numba.config
+add_sixteen, merge, ripple, write_counts = _plain if _config.DISABLE_JIT else _compiled

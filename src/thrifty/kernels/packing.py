@@ -5,25 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints, Words
 from thrifty.kernels.jit import jit
 from thrifty.typing import AnyArray
-
-__all__ = [
-    "TILE",
-    "columns_of_tiles",
-    "empty_tiles",
-    "mask_of_rows",
-    "pack_columns",
-    "pack_tiles",
-    "partition_rows",
-    "rows_of_mask",
-    "tile_of_columns",
-    "unpack_columns",
-    "words_for",
-]
-
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 #: features in one tile: eight words, one cache line
 TILE = 512
@@ -157,20 +141,9 @@ def mask_of_rows(rows: Ints, n_examples: int) -> Words:
     return mask
 
 
-@jit
 def rows_of_mask(mask: Words) -> Ints:
     """The rows whose bit is set, in ascending order."""
-    rows = np.empty(len(mask) * 64, dtype=np.int64)
-    n = 0
-    for w in range(len(mask)):
-        word = mask[w]
-        if word == np.uint64(0):
-            continue
-        for b in range(64):
-            if (word >> np.uint64(b)) & np.uint64(1):
-                rows[n] = w * 64 + b
-                n += 1
-    return rows[:n].copy()
+    return np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
 
 
 @jit

@@ -15,44 +15,26 @@ therefore be ruled out, at any time and as often as one likes.
 from __future__ import annotations
 
 import math
-from threading import Lock
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thrifty.kernels.gains import entropy_gains, gini_gains
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.kernels.gains import GrownTable, entropy_gains, gini_gains
 from thrifty.kernels.jit import jit
 
-__all__ = [
-    "count_interval",
-    "good_enough",
-    "leaning_tables",
-    "log_factorials",
-    "ruled_out",
-    "ruled_out_two_classes",
-]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-_table = np.zeros(1, dtype=np.float64)
-_lock = Lock()
+#: edges, least, most
+Reach: TypeAlias = tuple[Ints, Ints, Ints]
+_LOG_FACTORIALS = GrownTable(lambda n: math.lgamma(n + 1.0))
 
 
 def log_factorials(n: int) -> Floats:
-    """ln 0!, ln 1! ... ln n! (at least), grown by doubling and shared.
+    """ln 0!, ln 1! ... ln n! (at least).
 
     >>> log_factorials(3)[:4].round(3).tolist()
     [0.0, 0.0, 0.693, 1.792]
     """
-    global _table
-    if len(_table) <= n:
-        with _lock:
-            size = max(n + 1, 2 * len(_table), 1024)
-            grown = np.array([math.lgamma(i + 1.0) for i in range(size)])
-            grown.flags.writeable = False
-            _table = grown
-    return _table
+    return _LOG_FACTORIALS.up_to(n)
 
 
 @jit
@@ -96,14 +78,14 @@ def _log_mean_of(x: float, y: float) -> float:
 
 @jit
 def ruled_out(
-    k0: int, k1: int, m: Ints, n: Ints, edges: Ints, least: Ints, most: Ints, log_delta: float,
-    lf: Floats,
-) -> bool:  # fmt: skip
+    k0: int, k1: int, m: Ints, n: Ints, reach: Reach, log_delta: float, lf: Floats
+) -> bool:
     """Whether every pair (a_0, a_1) good enough to win has Q / P >= 1/delta.
 
-    ``edges`` (J + 1,) cut 0..n_0 into cells edges[j] <= a_0 < edges[j + 1]. In a cell the pairs
-    good enough to win have a_1 >= least[j] or a_1 <= most[j].
+    ``reach``: edges (J + 1,) cut 0..n_0 into cells edges[j] <= a_0 < edges[j + 1]; in a cell the
+    pairs good enough to win have a_1 >= least[j] or a_1 <= most[j].
     """
+    edges, least, most = reach
     q = _log_mean_of(
         _log_q_own(k0 + k1, m[0] + m[1], lf), _log_q_own(k0, m[0], lf) + _log_q_own(k1, m[1], lf)
     )
@@ -122,22 +104,15 @@ def ruled_out(
 
 @jit
 def ruled_out_two_classes(
-    counts: Ints,
-    m: Ints,
-    n: Ints,
-    edges: Ints,
-    least: Ints,
-    most: Ints,
-    log_delta: float,
-    lf: Floats,
-) -> NDArray[np.bool_]:
+    counts: Ints, m: Ints, n: Ints, reach: Reach, log_delta: float, lf: Floats
+) -> Bools:
     """:func:`ruled_out` for many features; counts (2, k). Equal counts are looked at once."""
     known = np.zeros((m[0] + 1, m[1] + 1), dtype=np.int8)
     out = np.empty(counts.shape[1], dtype=np.bool_)
     for f in range(counts.shape[1]):
         k0, k1 = counts[0, f], counts[1, f]
         if known[k0, k1] == 0:
-            gone = ruled_out(k0, k1, m, n, edges, least, most, log_delta, lf)
+            gone = ruled_out(k0, k1, m, n, reach, log_delta, lf)
             known[k0, k1] = 2 if gone else 1
         out[f] = known[k0, k1] == 2
     return out

@@ -9,32 +9,31 @@ to the last bit.
 
 Letters: S examples, N features, C classes, B bins, n rows of a node. A *cut* divides the sorted
 values between two different neighbours; the true side is the upper one. Answers are class counts of
-the true side; ties go to the lowest cut. A constant feature has all counts zero.
+the true side; ties go to the lowest cut. A constant feature has all counts zero. A *node* is what
+is the same for every cut of it: its rows of each class, their sum n, the gain's term before the
+split, the table of n log2 n, the criterion.
+
+Thresholds of decision lists are cuts that leave one side pure, found without sorting. Such a cut
+lies below the lowest value of a second class, or above the highest. Of the cuts below, the one that
+settles the most rows has the highest gain: the gain is convex in the number of rows settled, and
+zero for none. So two cuts per feature need be compared.
 """
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
 from thrifty.typing import AnyArray
 
-__all__ = [
-    "BINS",
-    "ENTROPY",
-    "GINI",
-    "before_split",
-    "best_counts",
-    "best_counts_sorted",
-    "bin_values",
-    "gain_of_cut",
-]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Whole = int | np.int64
+#: totals, n, before, n log2 n, criterion
+Node: TypeAlias = tuple[Ints, int, float, Floats, int]
 
 BINS = 64
 ENTROPY, GINI = 0, 1
@@ -63,6 +62,12 @@ def bin_values(table: AnyArray, edges: AnyArray, bins: NDArray[np.uint8]) -> Non
                 at += 2 if v >= edges[f, at + 1] else 0
                 at += 1 if v >= edges[f, at] else 0
                 bins[f, r] = at
+
+
+@jit
+def _copy(values: Ints, into: Ints) -> None:
+    for c in range(len(values)):  # a slice would take a second to compile
+        into[c] = values[c]
 
 
 @jit
@@ -97,10 +102,9 @@ def _order(values: AnyArray) -> Ints:
 
 
 @jit
-def gain_of_cut(
-    false: Ints, totals: Ints, n: int, before: float, lx: Floats, criterion: int
-) -> float:
+def gain_of_cut(false: Ints, node: Node) -> float:
     """The gain of a cut from the counts of its false side: the same float as the gain kernels."""
+    totals, n, before, lx, criterion = node
     n_false = np.int64(0)
     if criterion == 0:
         pure = 0.0
@@ -109,8 +113,7 @@ def gain_of_cut(
             n_false += b
             pure += lx[totals[c] - b] + lx[b]
         return float((before - ((lx[n - n_false] + lx[n_false]) - pure)) / n)
-    square_true = np.int64(0)
-    square_false = np.int64(0)
+    square_true = square_false = np.int64(0)
     for c in range(len(totals)):
         b = false[c]
         a = totals[c] - b
@@ -123,17 +126,9 @@ def gain_of_cut(
 
 
 @jit
-def _gain_two(
-    false: Whole,
-    other: Whole,
-    t0: Whole,
-    t1: Whole,
-    n: Whole,
-    before: float,
-    lx: Floats,
-    criterion: int,
-) -> float:
+def _gain_two(false: Whole, other: Whole, t0: Whole, t1: Whole, node: Node) -> float:
     """:func:`gain_of_cut` for two classes, without arrays."""
+    _, n, before, lx, criterion = node
     n_false = false + other
     a, b = t0 - false, t1 - other
     if criterion == 0:
@@ -146,16 +141,12 @@ def _gain_two(
 
 
 @jit
-def before_split(totals: Ints, n: int, lx: Floats, criterion: int) -> float:
-    if criterion == 0:
-        whole = 0.0
-        for c in range(len(totals)):
-            whole += lx[totals[c]]
-        return float(lx[n] - whole)
-    squares = np.int64(0)
+def _node(totals: Ints, n: int, lx: Floats, criterion: int) -> Node:
+    squares, whole = np.int64(0), 0.0
     for c in range(len(totals)):
         squares += totals[c] * totals[c]
-    return float(squares / n)
+        whole += lx[totals[c]]
+    return totals, n, float(lx[n] - whole) if criterion == 0 else float(squares / n), lx, criterion
 
 
 @jit
@@ -171,30 +162,20 @@ def _histogram(bins: NDArray[np.uint8], rows: Ints, codes: Ints, C: int, hist: I
 
 
 @jit
-def _bound(
-    low: Ints,
-    high: Ints,
-    totals: Ints,
-    n: int,
-    before: float,
-    lx: Floats,
-    criterion: int,
-    corner: Ints,
-) -> float:
+def _bound(low: Ints, high: Ints, node: Node, corner: Ints) -> float:
     """No cut inside a bin, its false side between low and high, has a gain above this.
 
     Two classes: the mixed corners of the box. More: what would remain if every row of the bin were
     told apart, which is looser.
     """
+    totals, n, before, lx, criterion = node
     if len(totals) == 2:
         corner[0], corner[1] = low[0], high[1]
-        one = gain_of_cut(corner, totals, n, before, lx, criterion)
+        one = gain_of_cut(corner, node)
         corner[0], corner[1] = high[0], low[1]
-        return max(one, gain_of_cut(corner, totals, n, before, lx, criterion))
-    n_low = np.int64(0)
-    n_high = np.int64(0)
-    left = 0.0
-    right = 0.0
+        return max(one, gain_of_cut(corner, node))
+    n_low = n_high = np.int64(0)
+    left = right = 0.0
     for c in range(len(totals)):
         n_low += low[c]
         n_high += totals[c] - high[c]
@@ -214,24 +195,14 @@ def _bound(
 
 @jit
 def _scan(
-    hist: Ints,
-    totals: Ints,
-    n: int,
-    before: float,
-    lx: Floats,
-    criterion: int,
-    exact: bool,
-    best: Ints,
-    low: Ints,
-    false: Ints,
-    corner: Ints,
-    uppers: Floats,
+    hist: Ints, node: Node, exact: bool, best: Ints, work: Ints, uppers: Floats
 ) -> tuple[float, float]:
     """The best border of a feature, its false side into ``best``, and the best hope inside bins.
 
     ``uppers`` takes the hope of each bin.
     """
-    C = len(totals)
+    n, C = node[1], len(best)
+    low, false, corner = work[0], work[1], work[2]
     top, hope, last = -np.inf, -np.inf, -np.inf
     false[:] = 0
     n_false = np.int64(0)
@@ -251,12 +222,12 @@ def _scan(
         n_false += in_bin
         gain = -np.inf
         if n_false < n:
-            gain = gain_of_cut(false, totals, n, before, lx, criterion)
+            gain = gain_of_cut(false, node)
             if gain > top:
                 top = gain
-                best[:] = false
+                _copy(false, best)
         if kinds > 1 and not exact:
-            inner = _bound(low, false, totals, n, before, lx, criterion, corner)
+            inner = _bound(low, false, node, corner)
             inner = max(inner, max(gain, last))
             uppers[b] = inner
             hope = max(hope, inner)
@@ -268,19 +239,10 @@ def _scan(
 
 @jit
 def _scan_two(
-    hist: Ints,
-    occupied: np.uint64,
-    totals: Ints,
-    n: int,
-    before: float,
-    lx: Floats,
-    criterion: int,
-    exact: bool,
-    best: Ints,
-    uppers: Floats,
+    hist: Ints, occupied: np.uint64, node: Node, exact: bool, best: Ints, uppers: Floats
 ) -> tuple[float, float]:
     """:func:`_scan` for two classes, over the occupied bins alone."""
-    t0, t1 = totals[0], totals[1]
+    t0, t1 = node[0][0], node[0][1]
     top, hope, last = -np.inf, -np.inf, -np.inf
     f0, f1 = np.int64(0), np.int64(0)
     best0, best1 = best[0], best[1]
@@ -292,13 +254,13 @@ def _scan_two(
         k0, k1 = hist[2 * b], hist[2 * b + 1]
         gain = -np.inf
         if occupied != np.uint64(0):
-            gain = _gain_two(f0 + k0, f1 + k1, t0, t1, n, before, lx, criterion)
+            gain = _gain_two(f0 + k0, f1 + k1, t0, t1, node)
             if gain > top:
                 top = gain
                 best0, best1 = f0 + k0, f1 + k1
         if k0 > 0 and k1 > 0 and not exact:
-            one = _gain_two(f0 + k0, f1, t0, t1, n, before, lx, criterion)
-            two = _gain_two(f0, f1 + k1, t0, t1, n, before, lx, criterion)
+            one = _gain_two(f0 + k0, f1, t0, t1, node)
+            two = _gain_two(f0, f1 + k1, t0, t1, node)
             inner = max(max(one, two), max(gain, last))
             uppers[b] = inner
             hope = max(hope, inner)
@@ -319,11 +281,7 @@ def _look_inside(
     hist: Ints,
     uppers: Floats,
     bar: float,
-    totals: Ints,
-    n: int,
-    before: float,
-    lx: Floats,
-    criterion: int,
+    node: Node,
     top: float,
     best: Ints,
     false: Ints,
@@ -332,7 +290,7 @@ def _look_inside(
 
     Returns the best gain of the feature so far.
     """
-    C = len(totals)
+    C = len(best)
     m = np.int64(0)
     for b in range(BINS):
         if uppers[b] >= bar:
@@ -369,11 +327,11 @@ def _look_inside(
             n_false += 1
             if values[order[i]] == values[order[i + 1]]:
                 continue
-            gain = gain_of_cut(false, totals, n, before, lx, criterion)
+            gain = gain_of_cut(false, node)
             if gain > top or (gain == top and n_false < n_best):
                 top = gain
                 n_best = n_false
-                best[:] = false
+                _copy(false, best)
         at += in_bin
         false[classes[order[at - 1]]] += 1
         n_false += 1
@@ -384,7 +342,7 @@ def _look_inside(
 def best_counts(
     table: AnyArray,
     bins: NDArray[np.uint8],
-    exact: NDArray[np.bool_],
+    exact: Bools,
     rows: Ints,
     codes: Ints,
     totals: Ints,
@@ -399,26 +357,21 @@ def best_counts(
     ``across``: only the best feature need be right, the others are told by a cut that is no better.
     """
     N, C, n = bins.shape[0], len(totals), len(rows)
-    before = before_split(totals, n, lx, criterion)
+    node = _node(totals, n, lx, criterion)
     counts = np.zeros((C, N), dtype=np.int64)
     tops = np.empty(N, dtype=np.float64)
     hopes = np.empty(N, dtype=np.float64)
     hist = np.empty(BINS * C, dtype=np.int64)
-    best, low = np.zeros(C, dtype=np.int64), np.zeros(C, dtype=np.int64)
-    false, corner = np.zeros(C, dtype=np.int64), np.zeros(C, dtype=np.int64)
+    best, work = np.zeros(C, dtype=np.int64), np.zeros((3, C), dtype=np.int64)
     uppers = np.empty(BINS, dtype=np.float64)
     record = -np.inf
     for f in range(N):
         occupied = _histogram(bins[f], rows, codes, C, hist)
-        best[:] = totals
+        _copy(totals, best)
         if C == 2:
-            tops[f], hopes[f] = _scan_two(
-                hist, occupied, totals, n, before, lx, criterion, exact[f], best, uppers
-            )
+            tops[f], hopes[f] = _scan_two(hist, occupied, node, exact[f], best, uppers)
         else:
-            tops[f], hopes[f] = _scan(
-                hist, totals, n, before, lx, criterion, exact[f], best, low, false, corner, uppers
-            )
+            tops[f], hopes[f] = _scan(hist, node, exact[f], best, work, uppers)
         record = max(record, tops[f])
         for c in range(C):
             counts[c, f] = totals[c] - best[c]
@@ -427,12 +380,11 @@ def best_counts(
         if hopes[f] < bar or hopes[f] == -np.inf:
             continue
         _histogram(bins[f], rows, codes, C, hist)
-        best[:] = totals
-        _scan(hist, totals, n, before, lx, criterion, False, best, low, false, corner, uppers)
+        _copy(totals, best)
+        _scan(hist, node, False, best, work, uppers)
         top = _look_inside(
-            table, f, bins[f], rows, codes, hist, uppers, bar, totals, n, before, lx, criterion,
-            tops[f], best, false,
-        )  # fmt: skip
+            table, f, bins[f], rows, codes, hist, uppers, bar, node, tops[f], best, work[1]
+        )
         record = max(record, top)
         for c in range(C):
             counts[c, f] = totals[c] - best[c]
@@ -446,7 +398,7 @@ def best_counts_sorted(
     """The same for few features, by sorting: ``values`` (k, n) of the node's rows alone."""
     k, n = values.shape
     C = len(totals)
-    before = before_split(totals, n, lx, criterion)
+    node = _node(totals, n, lx, criterion)
     counts = np.zeros((C, k), dtype=np.int64)
     false = np.zeros(C, dtype=np.int64)
     for f in range(k):
@@ -457,9 +409,73 @@ def best_counts_sorted(
             false[codes[order[i]]] += 1
             if values[f, order[i]] == values[f, order[i + 1]]:
                 continue
-            gain = gain_of_cut(false, totals, n, before, lx, criterion)
+            gain = gain_of_cut(false, node)
             if gain > top:
                 top = gain
                 for c in range(C):
                     counts[c, f] = totals[c] - false[c]
+    return counts
+
+
+@jit
+def _two_lowest(at: int, ends: AnyArray, sign: int) -> tuple[int, Any, Any]:
+    """The class whose end is lowest for feature ``at``, its end and the next one, times sign."""
+    best, first, second = 0, np.inf, np.inf
+    for c in range(ends.shape[0]):
+        end = sign * ends[c, at]
+        if end < first:
+            best, first, second = c, end, first
+        elif end < second:
+            second = end
+    return best, first, second
+
+
+@jit
+def best_pure_child_counts(
+    table: AnyArray, rows: Ints, codes: Ints, totals: Ints, lx: Floats, criterion: int
+) -> Ints:
+    """counts[c, f]: rows of class c on the true side of the best settling cut of feature f.
+
+    ``table`` (S, N) without gaps; ``rows`` of the node and their class ``codes``. All counts are
+    zero where no cut settles a side.
+    """
+    N, C, n = table.shape[1], len(totals), len(rows)
+    low = np.full((C, N), np.inf, dtype=np.float64)
+    high = np.full((C, N), -np.inf, dtype=np.float64)
+    for i in range(n):
+        r, c = rows[i], codes[i]
+        for f in range(N):
+            v = table[r, f]
+            low[c, f] = min(low[c, f], v)
+            high[c, f] = max(high[c, f], v)
+    below, above = np.empty(N, dtype=np.float64), np.empty(N, dtype=np.float64)
+    for f in range(N):
+        below[f] = _two_lowest(f, low, 1)[2]
+        above[f] = -_two_lowest(f, high, -1)[2]
+    n_low, n_high = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=np.int64)
+    for i in range(n):
+        r = rows[i]
+        for f in range(N):
+            n_low[f] += table[r, f] < below[f]
+            n_high[f] += table[r, f] > above[f]
+    counts = np.zeros((C, N), dtype=np.int64)
+    false = np.zeros(C, dtype=np.int64)
+    node = _node(totals, n, lx, criterion)
+    for f in range(N):
+        top = -np.inf
+        if 0 < n_low[f] < n:
+            c = _two_lowest(f, low, 1)[0]
+            false[:] = 0
+            false[c] = n_low[f]
+            top = gain_of_cut(false, node)
+            for k in range(C):
+                counts[k, f] = totals[k] - false[k]
+        if 0 < n_high[f] < n:
+            c = _two_lowest(f, high, -1)[0]
+            _copy(totals, false)
+            false[c] -= n_high[f]
+            gain = gain_of_cut(false, node)
+            if gain > top or (gain == top and n - n_high[f] < n_low[f]):
+                for k in range(C):
+                    counts[k, f] = totals[k] - false[k]
     return counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from thrifty.cells.sources.checks import can_be_stored, refuse_masked
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, LabelsLike
 
-__all__ = ["Labels", "read_classes"]
+__all__ = ["Labels", "class_of_interest", "read_classes", "with_positive"]
 
 
 #: whole numbers below it can be subtracted from each other
@@ -26,7 +26,7 @@ class Labels:
 
     ``row_weights``: how many rows each row counts for; ``groups``: rows that no fold parts;
     ``beside``: labels of earlier tasks on the same rows, codes or numbers, -1 or NaN where a row
-    has none.
+    has none. ``positive``: of two classes the code of the one of interest; None: nobody asked.
     """
 
     codes: NDArray[np.int64]
@@ -35,6 +35,7 @@ class Labels:
     row_weights: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
     beside: tuple[AnyArray, ...] = ()
+    positive: int | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -64,6 +65,56 @@ class Labels:
         """The class of a code as plain Python, fit for JSON."""
         found = self.classes[code]
         return found.item() if hasattr(found, "item") else found
+
+
+#: words for the class of interest, whatever their case
+_POSITIVE = {"1", "1.0", "true", "yes", "ja"}
+
+
+def class_of_interest(labels: Labels, said: object = None) -> int | None:
+    """Of two classes the code of the one that a task is about; None where there are others.
+
+    What the user said; else 1, True, yes or ja; else the rarer, of two as frequent the second.
+
+    >>> class_of_interest(read_classes(["well", "ill", "well"]))
+    0
+    >>> class_of_interest(read_classes(["no", "yes", "yes"]))
+    1
+    >>> class_of_interest(read_classes(["well", "ill", "well"]), "well")
+    1
+    """
+    classes = [labels.value(code) for code in range(labels.n_classes)]
+    if said is not None:
+        exact = [code for code, value in enumerate(classes) if value == said]
+        found = exact or [code for code, value in enumerate(classes) if str(value) == str(said)]
+        if len(classes) != 2 or not found:
+            raise BadInput(
+                f"positive= is one of two classes; got {said!r}, and the labels are "
+                f"{', '.join(map(repr, classes[:8]))}."
+            )
+        return found[0]
+    if len(classes) != 2:
+        return None
+    named = [c for c, value in enumerate(classes) if str(value).strip().casefold() in _POSITIVE]
+    if len(named) == 1:
+        return named[0]
+    sizes = np.bincount(labels.codes, labels.row_weights, minlength=2)
+    return 0 if sizes[0] < sizes[1] else 1
+
+
+def with_positive(labels: Any, said: object = None) -> Any:
+    """Labels that know their class of interest; numbers have none.
+
+    >>> with_positive(read_classes([0, 1, 1])).positive
+    1
+    """
+    if isinstance(labels, Labels):
+        return replace(labels, positive=class_of_interest(labels, said))
+    if said is not None:
+        raise BadInput(
+            f"positive= is one of two classes; got {said!r}, and the labels are numbers."
+        )
+    return labels
 
 
 def read_classes(y: LabelsLike) -> Labels:

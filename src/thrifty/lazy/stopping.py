@@ -158,6 +158,9 @@ class Sure(StoppingRule):
     certified : bool
         whether the promise must hold by a finite-sample test on rows that chose nothing, in nine
         of ten certificates; where it cannot, the prediction says so and buys nothing. For models
+    give_up : bool
+        whether a row stops, as "hopeless", when held-out rows like it hardly ever became sure; of
+        its answer nothing is promised. False: it is asked everything. For models
 
     Examples
     --------
@@ -169,6 +172,7 @@ class Sure(StoppingRule):
 
     probability: float
     certified: bool = False
+    give_up: bool = True
 
     @property
     def for_trees(self) -> float | None:
@@ -176,8 +180,9 @@ class Sure(StoppingRule):
 
     def __post_init__(self) -> None:
         p = self.probability
-        if not isinstance(self.certified, bool):
-            raise BadParameter(f"certified must be True or False; got {self.certified!r}.")
+        for name in ("certified", "give_up"):
+            if not isinstance(getattr(self, name), bool):
+                raise BadParameter(f"{name} must be True or False; got {getattr(self, name)!r}.")
         if self.certified and p == 1:
             raise BadParameter("no number of rows certifies a probability of 1; ask for less.")
         if isinstance(p, bool) or not isinstance(p, int | float) or not 0 < p <= 1:

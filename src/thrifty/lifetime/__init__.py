@@ -11,8 +11,17 @@ if TYPE_CHECKING:
     from thrifty.lifetime.lifetime import Lifetime
     from thrifty.lifetime.parts import PredictionFiles
     from thrifty.lifetime.prediction import Prediction
+    from thrifty.lifetime.quote import Quote
 
-__all__ = ["Answers", "JointPrediction", "Learned", "Lifetime", "Prediction", "PredictionFiles"]
+__all__ = [
+    "Answers",
+    "JointPrediction",
+    "Learned",
+    "Lifetime",
+    "Prediction",
+    "PredictionFiles",
+    "Quote",
+]
 
 __getattr__, __dir__ = on_demand(
     __name__,
@@ -23,5 +32,6 @@ __getattr__, __dir__ = on_demand(
         "lifetime": ["Lifetime"],
         "parts": ["PredictionFiles"],
         "prediction": ["Prediction"],
+        "quote": ["Quote"],
     },
 )

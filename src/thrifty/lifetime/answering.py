@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.cells import Owned, Receipt
+from thrifty.cells import Owned, Receipt, Source
 from thrifty.cells.ledger.allowance import read_spend
+from thrifty.cells.prices.money import one_currency
 from thrifty.cells.sources.oracle import Oracle
-from thrifty.certified.certificate import Certificate, certificate_of
-from thrifty.certified.certify import certify
-from thrifty.certified.targets import Target, agreement, precision_of, recall_of
+from thrifty.certified.cascade import ChainAnswers, Members, answer_with_chain
+from thrifty.certified.certify import Certificate, certificate_of, certify
+from thrifty.certified.plan import Target, agreement, precision_of, recall_of
 from thrifty.checks import a_share
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ProviderError
 from thrifty.lifetime.doors import Doors
-from thrifty.lifetime.label_cells import LabelCells
+from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.prediction import Prediction, prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
 from thrifty.typing import AnyArray, MoneyLike, TableLike
 
-__all__ = ["Answering", "Answers", "Promise"]
+__all__ = ["Answering", "Answers", "MemberUse", "Promise"]
+
+_AskMember = Callable[[Ints], tuple[Ints, Floats]]
+#: every subset of the members is a chain that is weighed
+_MOST_MEMBERS = 8
 
 
 @dataclass(frozen=True)
@@ -42,11 +49,11 @@ class Promise:
         found = []
         if self.recall is not None or self.precision is not None:
             which = self._class(oracle)
-            answered, name = codes == oracle.code(which), repr(which)
+            of, name = oracle.code(which), repr(which)
             if self.recall is not None:
-                found.append(recall_of(answered, self.recall, name))
+                found.append(recall_of(codes == of, self.recall, name, of))
             if self.precision is not None:
-                found.append(precision_of(answered, self.precision, name))
+                found.append(precision_of(codes == of, self.precision, name, of))
         if self.agree is not None:
             found.append(agreement(len(codes), self.agree))
         if not found:
@@ -67,6 +74,21 @@ class Promise:
         return self.of
 
 
+@dataclass(frozen=True)
+class MemberUse:
+    """What a member of a cascade was asked: rows, answers that are still its own, and money."""
+
+    name: str
+    asked: int
+    answered: int
+    cost: float
+    currency: str = ""
+
+    def __str__(self) -> str:
+        cost = f"{self.cost:,.6g} {self.currency}".strip()
+        return f"  {self.name}  asked about {self.asked:,} rows, answered {self.answered:,}; {cost}"
+
+
 class Answers:
     """An answer for every row, with what is promised of them.
 
@@ -80,8 +102,10 @@ class Answers:
         one for each target; ``print(answers)`` shows them
     receipt : Receipt
         what the labels have cost; the cells that the model asked for are in ``prediction.receipt``
-    prediction : Prediction
-        what the model alone would have answered
+    prediction : Prediction or None
+        what the model alone would have answered; None where there is none, only a cascade
+    members : tuple of MemberUse
+        of a cascade: who was asked about how many rows, and for how much
     """
 
     def __init__(
@@ -90,10 +114,11 @@ class Answers:
         by_oracle: Bools,
         certificates: tuple[Certificate, ...],
         receipt: Receipt,
-        prediction: Prediction,
+        prediction: Prediction | None,
+        members: tuple[MemberUse, ...] = (),
     ) -> None:
         self.values, self.by_oracle, self.certificates = values, by_oracle, certificates
-        self.receipt, self.prediction = receipt, prediction
+        self.receipt, self.prediction, self.members = receipt, prediction, members
 
     @property
     def certificate(self) -> Certificate:
@@ -111,7 +136,7 @@ class Answers:
         return f"Answers({len(self)} rows, {int(self.by_oracle.sum())} by the oracle)"
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.certificates))
+        return "\n".join(map(str, (*self.certificates, *self.members)))
 
 
 class Answering:
@@ -123,86 +148,240 @@ class Answering:
     def answer(
         self,
         name: str,
-        prediction: Prediction,
+        prediction: Prediction | None,
         X: TableLike,
         oracle: Oracle,
         wanted: Promise,
         spend: MoneyLike,
         seed: int | None,
+        cascade: Sequence[Oracle] = (),
     ) -> Answers:
         """See :meth:`thrifty.Lifetime.answer`."""
         confidence = a_share("confidence", wanted.confidence)
-        codes = _codes(prediction, oracle)
-        targets = wanted.targets(codes, oracle)
-        run, labels = self._open(name, X, oracle, spend)
-        rng = np.random.default_rng(seed)
-        state = _State(labels, codes)
-        doubt = _doubts(prediction)
-        certificates = []
+        alpha = (1 - confidence) / len(wanted.targets(np.zeros(0, dtype=np.int64), oracle))
+        _check_members(oracle, cascade)
+        model = None if prediction is None else _ModelAnswers.of(prediction, oracle)
+        source = self._doors.source_of(X, None, {})
+        asked = self._open(name, source, oracle, cascade, spend)
+        state, rng = _State(asked, source.n_examples), np.random.default_rng(seed)
         try:
-            for target in targets:
-                spent, known = labels.cells.receipt().cost, state.known.copy()
+            state.look_up()
+            if cascade:
+                members = asked.members(model, wanted, state, alpha)
+                found = answer_with_chain(members, rng, state.said)
+                codes, doubt, side = found.codes, found.doubt, found.by + 1
+            else:
+                assert model is not None
+                codes, doubt, side, found = model.codes, model.doubt, model.codes, None
+            certificates = []
+            for target in wanted.targets(codes, oracle):
+                spent, known = asked.labels.cells.receipt().cost, state.known
                 done = certify(
                     target,
                     doubt,
-                    codes,
-                    state.ask,
-                    alpha=(1 - confidence) / len(targets),
+                    side,
+                    state.asks(target, codes),
+                    alpha=alpha,
                     rng=rng,
                     known=known,
-                    wrong=state.wrong,
+                    wrong=known & target.wrong(state.said, codes),
                 )
-                receipt = labels.cells.receipt()
+                receipt = asked.labels.cells.receipt()
+                cost, currency = receipt.cost - spent, receipt.currency
                 certificates.append(
-                    certificate_of(
-                        done, confidence, int(known.sum()), receipt.cost - spent, receipt.currency
-                    )
+                    certificate_of(done, confidence, int(known.sum()), cost, currency)
                 )
         except BaseException as error:
-            self._runs.leave_prediction(run)
+            for run in asked.runs:
+                self._runs.leave_prediction(run)
             if isinstance(error, BudgetExceeded):
                 raise _no_certificate(name, state, prediction, error) from error
             raise
-        whole = prediction_receipt(labels.cells)
-        self._runs.end_prediction(run, whole)
-        values = _merged(prediction.values, state, oracle)
-        return Answers(values, state.known, tuple(certificates), whole, prediction)
+        receipts = [prediction_receipt(run.cells) for run in asked.runs]
+        for run, receipt in zip(asked.runs, receipts):
+            self._runs.end_prediction(run, receipt)
+        base = oracle.values(codes) if prediction is None or cascade else prediction.values
+        values = _merged(base, state, oracle)
+        uses = () if found is None else asked.uses(found, state.known, model is not None)
+        whole = receipts[0]
+        return Answers(values, state.known, tuple(certificates), whole, prediction, uses)
 
     def _open(
-        self, name: str, X: TableLike, oracle: Oracle, spend: MoneyLike
-    ) -> tuple[Run, LabelCells]:
-        source = self._doors.source_of(X, None, {})
-        account = f"{name} (prediction {uuid.uuid4().hex[:12]})"
-
-        def door(most: float | None) -> LabelCells:
-            return LabelCells(self._doors, oracle, source, name, account, spend=most)
-
-        labels = door(None)
-        if spend is not None:
-            every = np.arange(source.n_examples)
-            cells = labels.cells
-            labels = door(read_spend(spend, cells.currency, lambda: cells.price_of(every, [0])))
-        owned = Owned(source.n_examples, 1)
+        self, name: str, source: Source, oracle: Oracle, cascade: Sequence[Oracle], spend: MoneyLike
+    ) -> _Asked:
+        """Doors to the oracle and to every member, each with an account of its own."""
+        asked = (oracle, *cascade)
+        accounts = [f"{name} (prediction {uuid.uuid4().hex[:12]})" for _ in asked]
         rows = np.arange(source.n_examples)
-        run = Run(account, name, labels.source, labels.cells, owned, rows, time.time())
-        self._runs.begin(run)
-        return run, labels
+
+        def door(k: int, most: float | None = None) -> LabelCells:
+            return LabelCells(self._doors, asked[k], source, name, accounts[k], spend=most)
+
+        doors = [door(k) for k in range(len(asked))]
+        currency = one_currency({one.cells.currency for one in doors}, "a cascade")
+        most = read_spend(spend, currency, lambda: sum(one.price_of(rows) for one in doors))
+        if most is not None:
+            doors = [door(k, most) for k in range(len(asked))]
+        runs = [
+            Run(
+                account,
+                name,
+                one.source,
+                one.cells,
+                Owned(source.n_examples, len(one.features)),
+                rows,
+                time.time(),
+                place=one.source.name,
+                ours=False,
+            )
+            for account, one in zip(accounts, doors)
+        ]
+        for run in runs:
+            self._runs.begin(run)
+        return _Asked(doors, runs, most if cascade else None)
+
+
+class _Asked:
+    """Doors to the oracle, first, and to the members of a cascade; what they spend together."""
+
+    def __init__(self, doors: list[LabelCells], runs: list[Run], most: float | None) -> None:
+        self.doors, self.runs, self._most = doors, runs, most
+        self.labels = doors[0]
+        #: the places of each member's classes among the oracle's
+        self._codes = [
+            np.array([self.labels.oracle.code(c) for c in door.oracle.classes] + [-1])
+            for door in doors
+        ]
+
+    def pay(self, door: LabelCells, rows: Ints) -> None:
+        """Refuse what would cost more in all than was said."""
+        if self._most is None:
+            return
+        left = self._most - sum(one.cells.receipt().cost for one in self.doors)
+        needed = door.price_of(rows)
+        if needed > left + 1e-12:
+            raise BudgetExceeded(
+                f"{len(rows)} rows of {door.oracle.name!r} cost {needed:g} and {left:g} are left.",
+                needed=needed,
+                left=left,
+                scope="task",
+            )
+
+    def members(
+        self, model: _ModelAnswers | None, wanted: Promise, state: _State, alpha: float
+    ) -> Members:
+        """The model, where there is one, and the members of the cascade, with their prices."""
+        oracle, rows = self.labels.oracle, np.arange(len(state.said))
+        first: list[_AskMember] = [] if model is None else [model.ask]
+        asks: list[_AskMember] = [
+            *first,
+            *(partial(self._ask, k) for k in range(1, len(self.doors))),
+        ]
+        listed = np.array([0.0] * len(first) + [door.listed for door in self.doors[1:]])
+        # what is owned in part is weighed as if it were not: a call that is repeated chooses alike
+        owned = np.array([False] * len(first) + [not d.price_of(rows) for d in self.doors[1:]])
+
+        def targets(codes: Ints) -> list[Target]:
+            return wanted.targets(codes, oracle)
+
+        return Members(
+            rows=len(rows),
+            classes=len(oracle.classes),
+            prices=np.where(owned, 0.0, listed),
+            listed=listed,
+            oracle_price=self.labels.listed,
+            ask=lambda member, some: asks[member](some),
+            label=state.ask,
+            targets=targets,
+            alpha=alpha,
+        )
+
+    def _ask(self, k: int, rows: Ints) -> tuple[Ints, Floats]:
+        self.pay(self.doors[k], rows)
+        codes, sure = self.doors[k].with_confidence(rows)
+        return self._codes[k][codes], sure
+
+    def uses(self, found: ChainAnswers, by_oracle: Bools, model: bool) -> tuple[MemberUse, ...]:
+        """What each member was asked, for how much."""
+        receipts = [door.cells.receipt() for door in self.doors[1:]]
+        named = [("the model", 0.0, "")] if model else []
+        named += [
+            (door.oracle.name, receipt.cost, receipt.currency)
+            for door, receipt in zip(self.doors[1:], receipts)
+        ]
+        own = found.by[~by_oracle]
+        return tuple(
+            MemberUse(name, int(found.asked[m]), int((own == m).sum()), cost, currency)
+            for m, (name, cost, currency) in enumerate(named)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ModelAnswers:
+    """A model's answers among the oracle's classes, and how doubtful they are."""
+
+    codes: Ints
+    doubt: Floats
+
+    @classmethod
+    def of(cls, prediction: Prediction, oracle: Oracle) -> _ModelAnswers:
+        return cls(_codes(prediction, oracle), _doubts(prediction))
+
+    def ask(self, rows: Ints) -> tuple[Ints, Floats]:
+        return self.codes[rows], 1 - self.doubt[rows]
+
+
+def _check_members(oracle: Oracle, cascade: Sequence[Oracle]) -> None:
+    """Members say how sure they are, answer with the oracle's classes, and have their own names."""
+    if len(cascade) > _MOST_MEMBERS:
+        raise BadInput(f"a cascade has at most {_MOST_MEMBERS} members; got {len(cascade)}.")
+    names = [oracle.name]
+    for one in cascade:
+        if not isinstance(one, Oracle):
+            raise BadInput(
+                "a member of a cascade is a thrifty.Oracle(ask, price=, name=, confidence=True); "
+                f"got {type(one).__name__}."
+            )
+        if not one.confidence:
+            raise BadInput(
+                f"{one.name!r} does not say how sure it is: thrifty.Oracle(ask, ..., "
+                "confidence=True), where ask(ids) gives pairs of a label and a probability."
+            )
+        if {oracle.code(c) for c in one.classes} - {-1} != set(range(len(oracle.classes))):
+            raise BadInput(
+                f"{one.name!r} answers with {list(one.classes)} and the oracle with "
+                f"{list(oracle.classes)}: members need the oracle's classes."
+            )
+        if one.name in names:
+            raise BadInput(f"two in the cascade have the name {one.name!r}; give each its own.")
+        names.append(one.name)
 
 
 class _State:
     """Labels seen so far: bought now, before, or told."""
 
-    def __init__(self, labels: LabelCells, codes: Ints) -> None:
-        self._labels, self._codes = labels, codes
-        self.known: Bools = np.zeros(len(codes), dtype=bool)
-        self.wrong: Bools = np.zeros(len(codes), dtype=bool)
-        self.said: Ints = np.full(len(codes), -1, dtype=np.int64)
-        before = labels.known_rows()
-        if len(before):
-            self.ask(before[labels.get(before) >= 0])
+    def __init__(self, asked: _Asked, rows: int) -> None:
+        self._asked, self._labels = asked, asked.labels
+        self.said: Ints = np.full(rows, -1, dtype=np.int64)
 
-    def ask(self, rows: Ints) -> Bools:
-        """Put rows to the oracle; whether the model was wrong on each."""
+    @property
+    def known(self) -> Bools:
+        """Rows whose labels were seen."""
+        return self.said >= 0
+
+    def look_up(self) -> None:
+        """Labels that cost nothing now."""
+        before = self._labels.known_rows()
+        if len(before):
+            self.said[before] = self._labels.get(before)
+
+    def asks(self, target: Target, codes: Ints) -> Callable[[Ints], Bools]:
+        """Puts rows to the oracle and says where these answers are wrong."""
+        return lambda rows: target.wrong(self.ask(rows), codes[rows])
+
+    def ask(self, rows: Ints) -> Ints:
+        """Put rows to the oracle: the codes of its labels."""
+        self._asked.pay(self._labels, rows)
         said = self._labels.get(rows)
         if (said < 0).any():
             raise ProviderError(
@@ -211,9 +390,8 @@ class _State:
                 "certificate rests on rows drawn at random, so none may be left out: answer the "
                 "others alone, or give those labels with known=."
             )
-        self.said[rows], self.known[rows] = said, True
-        self.wrong[rows] = said != self._codes[rows]
-        return self.wrong[rows]
+        self.said[rows] = said
+        return said
 
 
 def _codes(prediction: Prediction, oracle: Oracle) -> Ints:
@@ -256,7 +434,7 @@ def _merged(answered: AnyArray, state: _State, oracle: Oracle) -> AnyArray:
 
 
 def _no_certificate(
-    name: str, state: _State, prediction: Prediction, ended: BudgetExceeded
+    name: str, state: _State, prediction: Prediction | None, ended: BudgetExceeded
 ) -> BudgetExceeded:
     return BudgetExceeded(
         f"{int(state.known.sum())} of {len(state.known)} rows of {name!r} have a label and the "

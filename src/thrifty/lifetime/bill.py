@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thrifty.cells import Balance, Receipt
-from thrifty.cells.ledger.allowance import ToBuy, all_there_is
+from thrifty.cells.ledger.allowance import all_there_is
 from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html
 from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
 from thrifty.lifetime.doors import Doors
-from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.learned import About, Learned
+from thrifty.stores.model_pages import VersionHead, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
-from thrifty.stores.version_pages import VersionHead, VersionPages
-from thrifty.typing import Json
+from thrifty.typing import Json, JsonLike
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Bills", "balance_of", "lifetime_html", "rows_beside"]
+__all__ = ["Bills", "balance_of", "bill_lines", "lifetime_html", "rows_beside"]
 
 #: what a report shows of a prediction and a bill does not
-_DATED = ("at", "examples", "lines")
+_DATED = ("at", "examples", "lines", "purpose")
 
 
 #: of money that moved after a receipt was written: a doubt that was resolved, an answer that was
@@ -31,6 +31,8 @@ _DATED = ("at", "examples", "lines")
 _LATER = "settled later"
 #: of what a provider billed beyond its own price: owed, and not in what was spent
 _BEYOND = "billed beyond its price"
+#: what money was spent for
+_LEARNING, _PREDICTIONS = "learning", "predictions"
 
 
 def rows_beside(
@@ -64,12 +66,13 @@ def rows_beside(
             "at": one.begun_at,
             "examples": 0 if receipt is None else receipt.n_examples,
             "lines": () if receipt is None else receipt.lines,
+            "purpose": _PREDICTIONS,
         }
         rows.append({"task": one.task, "route": route, **row, **when})
         told = row["cost"]
         assert isinstance(told, int | float)
         later = {**_later(one.account, told, accounts), "task": one.task}
-        rows += [later] if later["cost"] else []
+        rows += [{**later, "purpose": _PREDICTIONS}] if later["cost"] else []
     known = learned.keys() | {one.account for one in predictions}
     for task, (_, spent) in accounts.items():
         if task not in known and spent:
@@ -84,6 +87,49 @@ def rows_beside(
     return rows
 
 
+def bill_lines(
+    learned: Iterable[Receipt], beside: Iterable[JsonLike]
+) -> dict[str, list[tuple[str, int, float]]]:
+    """The bill line by line, (what, how often, amount), the dearest first, by what it was for.
+
+    ``learned`` are the receipts of the tasks, ``beside`` the rows of :func:`rows_beside`. Updates
+    are learning. Cells without an order, a fee or a call to name are a line together, so is what
+    no receipt says: the lines of "learning" and "predictions" sum to what the balance says of each.
+
+    >>> receipt = Receipt(2, 13.9, 0, 0, 1, 1, 2, lines=(("blood draw", 1, 9.09),))
+    >>> bill_lines([receipt], [])["learning"]
+    [('blood draw', 1, 9.09), ('other', 1, 4.81)]
+    """
+    found: dict[str, dict[str, list[int]]] = {_LEARNING: {}, _PREDICTIONS: {}}
+
+    def add(purpose: str, what: str, count: int, amount: int) -> None:
+        line = found[purpose].setdefault(what, [0, 0])
+        line[0], line[1] = line[0] + count, line[1] + amount
+
+    rows: list[tuple[str, str, int, float, Sequence[tuple[str, int, float]]]] = [
+        (_LEARNING, "cells", receipt.cells, receipt.cost, receipt.lines) for receipt in learned
+    ]
+    for row in beside:
+        cells = int(row["cells"])
+        what = "cells" if cells else str(row["route"])
+        purpose = str(row.get("purpose", _LEARNING))
+        rows.append((purpose, what, cells, float(row["cost"]), row.get("lines", ())))
+    for purpose, what, cells, cost, lines in rows:
+        rest = minor_units(cost)
+        for name, count, amount in lines:
+            add(purpose, name, count, minor_units(amount))
+            rest -= minor_units(amount)
+        if rest:
+            add(purpose, "other" if lines else what, cells if not lines and cells else 1, rest)
+    return {
+        purpose: sorted(
+            ((what, n, to_units(amount)) for what, (n, amount) in lines.items()),
+            key=lambda line: (-line[2], line[0]),
+        )
+        for purpose, lines in found.items()
+    }
+
+
 def _later(account: str, cost: float, accounts: Mapping[str, tuple[int, int]]) -> Json:
     """What an account holds beyond a receipt; a credit where it holds less."""
     told = minor_units(cost)
@@ -93,7 +139,7 @@ def _later(account: str, cost: float, accounts: Mapping[str, tuple[int, int]]) -
 
 def _update_row(version: VersionHead) -> Json:
     """The line of an update: what it bought, and whether it was taken."""
-    given = {key: value for key, value in version.receipt.items() if key not in ("good", "packed")}
+    given = {k: v for k, v in About.without(version.receipt).items() if k != "packed"}
     receipt = Receipt.from_dict(given)
     aside = ", kept aside" if version.state == "kept aside" else ""
     when = {"at": version.at, "examples": receipt.n_examples, "lines": receipt.lines}
@@ -139,13 +185,8 @@ def lifetime_html(family: str, balance: Balance, tasks: Sequence[Learned]) -> st
 class Bills:
     """What a lifetime's tasks and predictions have cost."""
 
-    def __init__(
-        self,
-        doors: Doors,
-        to_buy: Mapping[tuple[str, str], ToBuy],
-        predictions: Sequence[PredictionRow],
-    ) -> None:
-        self._doors, self._to_buy, self._predictions = doors, to_buy, predictions
+    def __init__(self, doors: Doors, predictions: Sequence[PredictionRow]) -> None:
+        self._doors, self._predictions = doors, predictions
         self._forgotten: list[Learned] = []
 
     def forget(self, learned: Learned) -> None:
@@ -181,7 +222,7 @@ class Bills:
         receipts = [task.receipt for task in (*tasks, *self._forgotten)]
         kept = doors.ledger.balance() if doors.has_ledger else Balance(0.0, 0.0)
         spent = to_units(learning + predictions)
-        cells, price = all_there_is(self._to_buy.values())
+        cells, price = doors.in_full()
         owed = spent + kept.reserved + kept.over
         return Balance(
             spent=spent,
@@ -208,6 +249,10 @@ class Bills:
         rows = [task.bill_row() for task in tasks]
         beside = self.beside(tasks)
         return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in beside]
+
+    def lines(self, tasks: Sequence[Learned]) -> dict[str, list[tuple[str, int, float]]]:
+        """The bill line by line; see :func:`bill_lines`."""
+        return bill_lines([task.receipt for task in tasks], self.beside(tasks))
 
     def frame(self, tasks: Sequence[Learned]) -> pandas.DataFrame:
         """The same as a table of pandas."""

@@ -55,15 +55,15 @@ COLUMNS = [
     BillColumn(
         "reused_cells",
         lambda receipt: receipt.reused_cells,
-        tasks_heading="Known before",
-        beside_heading="Known before",
+        tasks_heading="Already owned",
+        beside_heading="Already owned",
     ),
     BillColumn("avoided_cells", lambda receipt: receipt.avoided_cells),
     BillColumn(
         "max_cells_per_example",
         lambda receipt: receipt.max_cells_per_example,
         in_terminal=False,
-        tasks_heading="Most on one",
+        tasks_heading="Max per row",
     ),
     # of a receipt nothing is over: what a provider billed beyond its price has rows of its own
     BillColumn("over", lambda receipt: 0.0, 0.0, is_money=True, only_where_some=True),

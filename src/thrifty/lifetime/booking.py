@@ -7,34 +7,36 @@ memory. Predictions are booked in :mod:`thrifty.lifetime.prediction_runs`.
 
 from __future__ import annotations
 
-import hashlib
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.cells import open_cells
-from thrifty.cells.ledger.allowance import ToBuy, read_spend
+from thrifty.cells.features import Match
+from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.meter import PartOwned
-from thrifty.cells.matching import Match
 from thrifty.cells.prices.money import minor_units
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.cells.sources.checks import can_be_stored, default_names
+from thrifty.cells.sources.checks import can_be_stored
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.some_rows import of_rows
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged
-from thrifty.labels.of_rows import read_groups, read_row_weights, with_rows
+from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError
 from thrifty.labels.partly import (
     aligned_labels,
     known_labels,
     labels_of_kept,
+    read_groups,
     read_partly,
+    read_row_weights,
     say_left_out,
+    with_rows,
 )
 from thrifty.lifetime.doors import Doors, Words
 from thrifty.lifetime.feature_matching import (
@@ -45,14 +47,18 @@ from thrifty.lifetime.feature_matching import (
     prices_here,
     read_features,
 )
+from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.protocol import traits_of
+from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
-from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
-__all__ = ["Booking", "OpenTask"]
+__all__ = ["DEFAULT_SHARE", "Booking", "OpenTask"]
+
+#: of cells that have no price, where nobody says how many to read
+DEFAULT_SHARE = 0.1
 
 #: frames between a warning of a door and the user's line: door, opening, learning, ``learn_as``
 #: and ``learn``
@@ -74,6 +80,13 @@ class OpenTask:
     kinds: JsonLike = field(default_factory=dict)
     #: codes that stand for a gap, told now or found
     na: JsonLike = field(default_factory=dict)
+    #: whether what it looked at was booked with another task, as of labels at once
+    booked: bool = False
+    #: who set a limit to what it spends: "user" (spend=, a budget, or nothing costs), "default" (a
+    #: share of cells that have no price), or nobody
+    limited_by: Literal["user", "default", "nobody"] = "user"
+    #: examples that had been purged when it began
+    purges: frozenset[int] | None = None
 
 
 class Booking:
@@ -81,16 +94,17 @@ class Booking:
 
     def __init__(self, doors: Doors) -> None:
         self._doors = doors
-        #: without a store: what there is to buy
-        self.to_buy: dict[tuple[str, str], ToBuy] = {}
 
     def open_task(
         self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
         to_buy: bool = True, quiet: bool = False, sample_weight: object = None,
-        groups: object = None,
+        groups: object = None, a_share: bool = True,
     ) -> OpenTask:  # fmt: skip
-        """Check what a user brought, and open a door to it; quiet: labels lack on purpose."""
+        """Check what a user brought, and open a door to it; quiet: labels lack on purpose.
+
+        ``a_share``: where nothing has a price and nothing was said, a tenth may be read.
+        """
         self._can_weigh(sample_weight, groups)
 
         def read(source: Source) -> tuple[Any, Ints | None]:
@@ -113,7 +127,7 @@ class Booking:
             )
             return with_rows(labels, rows, read_row_weights(weights, n), read_groups(together, n))
 
-        return self._open([name], X, [y], read, now, spend, features, kinds, na, to_buy)
+        return self._open([name], X, [y], read, now, spend, features, kinds, na, to_buy, a_share)
 
     def _can_weigh(self, sample_weight: object, groups: object) -> None:
         told = "sample_weight" if sample_weight is not None else "groups"
@@ -143,9 +157,11 @@ class Booking:
         self, names: Sequence[str], X: TableLike, columns: Sequence[LabelsLike],
         read: Callable[[Source], tuple[Any, Ints | None]], now: Snapshot, spend: MoneyLike,
         features: Sequence[str] | None, kinds: KindsLike, na: NaLike, to_buy: bool,
+        a_share: bool = True,
     ) -> OpenTask:  # fmt: skip
         """``read`` gives the labels, and which rows have one where some have none."""
         can_be_stored([str(name) for name in names], "name of a task")
+        purges = self._doors.purges()
         name = names[0]
         new = new_kinds(self._doors.settings.kinds, kinds)  # refuses what was told otherwise
         source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
@@ -181,14 +197,44 @@ class Booking:
                 spend=most,
                 to_buy=to_buy,
             )
-            cells.row_seed = self._doors.settings.row_seed or 0
+            cells.row_seed = self._doors.settings.drawn_row_seed
             return cells
 
         cells = door(None)
+        limited_by = "user" if spend is not None else self._limited_by(source, cells, a_share)
         if spend is not None:
             cells = door(self._read_spend(spend, cells))
+        elif limited_by == "default":
+            cells = door(_default_share(cells, labels))
+        if to_buy and limited_by != "nobody":
+            of_rows_said = [getattr(labels, said, None) for said in ("row_weights", "groups")]
+            self._doors.as_before(name, cells, *columns, *of_rows_said)
         self._doors.say_purged(source, cells, _TO_THE_CALLER + 1)
-        return OpenTask(name, source, labels, matched, cells, owned, place, new, codes)
+        return OpenTask(
+            name,
+            source,
+            labels,
+            matched,
+            cells,
+            owned,
+            place,
+            new,
+            codes,
+            limited_by=limited_by,
+            purges=purges,
+        )
+
+    def _limited_by(
+        self, source: Source, cells: Cells, a_share: bool
+    ) -> Literal["user", "default", "nobody"]:
+        """Who limits a task of which nobody said what it may spend."""
+        settings, stops = self._doors.settings, traits_of(self._doors.family).stops_anywhere
+        if settings.budget is not None or not cells.price_of_an_example():
+            return "user"
+        if source.free and settings.prices is None:  # cells count as 1 each, and cost nothing
+            return "default" if stops and a_share else "user"
+        # the paper's families take what their algorithm needs of a table that is there
+        return "nobody" if stops or not source.free else "user"
 
     def prices_of(self, source: Source, matched: Features) -> PricesLike:
         """The lifetime's prices of what a source offers."""
@@ -223,7 +269,12 @@ class Booking:
         source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
         new = kinds_to_keep(self._doors.settings.kinds, new, source)
         matched = read_features(
-            now.features, now.named, source, self._label_columns(source, None), None
+            now.features,
+            now.named,
+            source,
+            self._label_columns(source, None),
+            None,
+            retired=self._doors.settings.retired,
         )
         owned, place = self._doors.owned_of(X, source)
         name = f"background {uuid.uuid4().hex[:8]}"
@@ -241,9 +292,18 @@ class Booking:
         """A purchase that is no task: what it cost, and what is owned by it."""
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
 
-        def count(pages: SqlPages) -> None:
-            self._doors.count_all(pages, task, row.name, row.learned_at)
+        doors, rows = self._doors, np.flatnonzero(task.cells.meter.bought_per_example())
 
+        def offered(pages: SqlPages | None) -> None:
+            doors.note_offered(pages, task.source, task.cells, task.place, rows=rows)
+
+        def count(pages: SqlPages) -> None:
+            doors.count_all(pages, task, row.name, row.learned_at)
+            if doors.saved is not None:
+                offered(pages)
+
+        if doors.saved is None:
+            offered(None)
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
@@ -279,18 +339,20 @@ class Booking:
         label: str | None,
         counted: int | None = None,
         paid_by: str | None = None,
+        labels: LabelCells | None = None,
     ) -> Finished:
         """A learned task as it is committed; ``counted``: its share of what the door counted.
 
         ``paid_by``: the task in whose name a provider was paid for several at once; this one takes
-        over its share.
+        over its share. ``labels``: where they were bought.
         """
         durable = self._doors.saved is not None
         row = self._row(learned, task.features.names) if durable else _in_memory(learned)
-        entry = self._entry(task)
 
         def also(pages: SqlPages) -> None:
-            self._doors.count_all(pages, task, row.name, row.learned_at)
+            self._doors.refuse_purged(pages, task)
+            if not task.booked:
+                self._doors.count_all(pages, task, row.name, row.learned_at)
             if paid_by is not None and paid_by != row.name:
                 share = minor_units(learned.receipt.cost)
                 pages.move(paid_by, 0, -share)
@@ -298,13 +360,11 @@ class Booking:
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
             if durable:
-                pages.note_to_buy(self._placed(pages, entry, task.source))
+                self.note_offered(pages, task, labels)
             _note_examples(pages, task, learned)
 
         if not durable:
-            key = (entry.place, entry.features)
-            before = self.to_buy.get(key)
-            self.to_buy[key] = entry if before is None else before.with_(entry)
+            self.note_offered(None, task, labels)
         counted = task.cells.counted if counted is None else counted
         self._doors.one_currency(task.source, counted > 0)
         return Finished(row, counted, learned.receipt.currency, also)
@@ -316,33 +376,37 @@ class Booking:
             name=learned.name,
             route=learned.route,
             model=model_to_store(learned.model, names),
-            receipt={**receipt_to_store(learned.receipt, names), "good": learned.good},
+            receipt={**receipt_to_store(learned.receipt, names), **learned.about.to_store()},
             failure=why,
             token=uuid.uuid4().hex,
             learned_at=time.time(),
             family=self._doors.family.to_dict(),
         )
 
-    def _entry(self, task: OpenTask) -> ToBuy:
-        source = task.source
-        if source.examples is None or self._doors.saved is not None:
-            examples = np.arange(source.n_examples)
-        else:
-            book = self._doors.ledger.book
-            numbers = book.write(lambda pages: pages.number("example", source.examples))
-            examples = np.sort(numbers.astype(np.int64))
-        price = task.cells.price_of_an_example()
-        key = _features_key(source, task.cells)
-        match, n = task.features.match, len(task.features.names)
-        which = np.ones(n, dtype=np.bool_) if match is None else ~match.absent
-        return ToBuy(task.place, key, task.cells.n_offered, price, examples, which)
+    def note_offered(
+        self, pages: SqlPages | None, task: OpenTask, labels: LabelCells | None = None
+    ) -> None:
+        """What the rows of a task, and their labels where these cost, would cost in full."""
+        self._doors.note_offered(pages, task.source, task.cells, task.place, owned=task.owned)
+        if labels is not None:
+            source = labels.source
+            self._doors.note_offered(pages, source, labels.cells, source.name, ours=False)
 
-    @staticmethod
-    def _placed(pages: SqlPages, entry: ToBuy, source: Source) -> ToBuy:
-        if source.examples is None:
-            return entry
-        numbers = pages.number("example", source.examples)
-        return replace(entry, examples=np.sort(numbers.astype(np.int64)))
+    @contextmanager
+    def noting(self, task: OpenTask, labels: LabelCells | None = None) -> Iterator[None]:
+        """A task that is given up after it has bought something counts in full all the same."""
+        try:
+            yield
+        except BaseException:
+            paid = not task.source.free and task.cells.receipt().cost > 0
+            if paid or (labels is not None and labels.cells.receipt().cost > 0):
+                doors = self._doors
+                with suppress(ThriftyError):  # what made it stop is said, not this
+                    if doors.saved is None:
+                        self.note_offered(None, task, labels)
+                    else:
+                        doors.ledger.book.write(lambda p: self.note_offered(p, task, labels))
+            raise
 
     def commit_in_memory(self, done: Finished) -> None:
         """Without a store only the ledger has something to commit, where there is one."""
@@ -362,6 +426,16 @@ class Booking:
                 doors.saved.tell_na(opened.na)
             doors.settings = replace(doors.settings, na=with_na(doors.settings.na, opened.na))
         doors.keep(opened)
+
+
+def _default_share(cells: Cells, labels: Any) -> float:
+    """A tenth of everything, and of few rows what a first look at each class needs."""
+    one = labels[0] if isinstance(labels, list) else labels
+    known = getattr(one, "labels", one)
+    n_classes = getattr(known, "n_classes", 2)
+    first = 2 * n_classes * max(cells.n_offered, 2)
+    whole = cells.n_examples * cells.n_offered
+    return float(min(whole, max(DEFAULT_SHARE * whole, first)))
 
 
 def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:
@@ -385,21 +459,3 @@ def _words(now: Snapshot) -> Words:
     """Categories as the lifetime knows them: each means the same in every task."""
     words: Words = getattr(now.representation, "words", {})
     return words
-
-
-def _features_key(source: Source, cells: Cells) -> str:
-    """Says which features a task was offered: all of its source's, or some of them."""
-    names = source.feature_names
-    if names is default_names(len(names)):
-        return f"{len(names)} without names"
-    if cells.n_offered < len(names):
-        return _hashed(sorted(names[f] for f in cells.offered.tolist()))
-    kept = getattr(source, "_features_key", None)
-    if kept is None:
-        kept = _hashed(sorted(names))
-        source._features_key = kept  # type: ignore[attr-defined]
-    return str(kept)
-
-
-def _hashed(names: list[str]) -> str:
-    return hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
-from thrifty.cells.ledger.counted import count_as_owned, owned_by_id, values_by_id
+from thrifty.cells.ledger.allowance import ToBuy, all_there_is, runs_of
+from thrifty.cells.ledger.counted import (
+    OwnedMeanwhile,
+    count_as_owned,
+    owned_by_id,
+    refuse_what_is_owned,
+    values_by_id,
+)
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
-from thrifty.cells.ledger.purge import purged_rows
+from thrifty.cells.ledger.purge import purged_rows, purged_since
 from thrifty.cells.prices.price_list import as_price_list
 from thrifty.cells.sources.callable import CallableSource
+from thrifty.cells.sources.checks import default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores import MemoryStore
+from thrifty.stores.model_pages import KeptPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import SavedLifetime
+from thrifty.stores.saved import FeaturesMoved, SavedLifetime
 from thrifty.stores.settings import Settings
-from thrifty.typing import Fields, KindsLike, NaLike, TableLike
+from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
 
-__all__ = ["Doors", "Opened", "Words"]
+__all__ = ["Doors", "Opened", "Words", "call_key"]
 
 #: the categories of each feature, in the places that they have in this lifetime
 Words = Mapping[str, Sequence[str]]
 _MAKING = threading.Lock()
+T = TypeVar("T")
 
 
 class Opened(Protocol):
@@ -43,6 +54,9 @@ class Opened(Protocol):
     def cells(self) -> Cells: ...
     @property
     def owned(self) -> Owned: ...
+    @property
+    def purges(self) -> frozenset[int] | None:
+        """Examples that had been purged when it began; None: nothing of it is kept by example."""
 
 
 class Doors:
@@ -52,6 +66,8 @@ class Doors:
         self.family, self.settings, self.saved = family, settings, saved
         self._ledger: Ledger | None = None
         self.remembered = RememberedTables()
+        #: without a store: what tasks, updates and predictions could have bought
+        self._to_buy: dict[tuple[str, str], ToBuy] = {}
 
     def use(self, family: AnyFamily, settings: Settings) -> None:
         """From now on, this family and these settings."""
@@ -155,6 +171,21 @@ class Doors:
         found = ledger.book.read(lambda pages: values_by_id(pages, source, valid, ledger.now()))
         return {names[f]: value for f, value in found.items()}
 
+    def as_before(self, task: str, cells: Cells, *said: object) -> None:
+        """Where a call broke off and this is the same one, it sees what it saw the first time.
+
+        ``said``: what the call was given beside its source. Another call by the same name goes on
+        from what is there.
+        """
+        if cells.is_free:
+            return
+        call: Json = {"said": call_key(cells, *said), "left": cells.allowance}
+        page = f"{task}\0{cells.source_name}"
+        book = self.ledger.book
+        if book.read(lambda pages: KeptPages(pages).get("call", page)) != call:
+            cells.is_another_call()
+            book.write(lambda pages: KeptPages(pages).put("call", page, call))
+
     def say_purged(self, source: Source, cells: Cells, stacklevel: int) -> None:
         """Warn of examples whose values were taken out of the store, and are not owned again."""
         if source.examples is None or self.saved is None:
@@ -165,21 +196,53 @@ class Doors:
             if not cells.owns_any_of(row):
                 warnings.warn(
                     f"the values of {ids[row]!r} were taken out of the store on "
-                    f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty purge): what is asked "
-                    "of it is bought again.",
+                    f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty store purge): what is "
+                    "asked of it is bought again.",
                     ExamplePurged,
                     stacklevel=stacklevel,
                 )
 
     @staticmethod
-    def count(pages: SqlPages, task: Opened, account: str, now: float) -> ChangedValue | None:
+    def booked(cells: Cells, commit: Callable[[], T]) -> T:
+        """Commit what a task has bought; again where others have bought some of it meanwhile."""
+        while True:
+            try:
+                return commit()
+            except OwnedMeanwhile as error:
+                cells.own(error.owned)
+
+    def purges(self) -> frozenset[int]:
+        """Examples that were purged so far."""
+        if self.saved is None:
+            return frozenset()
+        return frozenset(self.saved.book.read(lambda pages: pages.purged()))
+
+    def refuse_purged(self, pages: SqlPages, task: Opened) -> None:
+        """A task that began before a purge must not bring back what that took out."""
+        ids = task.source.examples or ()
+        gone = None if task.purges is None else purged_since(pages, task.purges, ids)
+        if gone:
+            raise BadInput(
+                f"the values of {ids[gone[0]]!r} were taken out of the store while this was "
+                "learned from them; nothing was written. Learn again without it; with it, it is "
+                "bought again."
+            )
+        if gone is not None:  # what earlier tasks taught may hold values of it
+            raise FeaturesMoved
+
+    @staticmethod
+    def count(
+        pages: SqlPages, task: Opened, account: str, now: float, without: Sequence[int] = ()
+    ) -> ChangedValue | None:
         """Note what was looked at in a free source as owned, under the examples' ids.
 
-        Returns the error that names the cells of which the store knows another value.
+        Returns the error that names the cells of which the store knows another value. Rows
+        ``without`` were purged since it began.
         """
         if not task.source.free or task.source.examples is None:
             return None
-        changed = count_as_owned(pages, task.source, task.cells.meter, now)
+        refuse_what_is_owned(pages, task.source, task.cells.meter, task.cells.tied)
+        changed = count_as_owned(pages, task.source, task.cells.meter, now, without)
         pages.note_booking(account, now)
         return changed
 
@@ -189,7 +252,83 @@ class Doors:
         if changed is not None:
             raise changed
 
+    def note_offered(
+        self,
+        pages: SqlPages | None,
+        source: Source,
+        cells: Cells,
+        place: str,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        owned: Owned | None = None,
+        ours: bool = True,
+    ) -> None:
+        """Note what could have been bought of these rows; with a store in a transaction of it.
+
+        ``rows``: only these were asked for. ``owned``: says which rows of an object the source
+        holds, where these are not all. ``ours``: whether the features are the lifetime's.
+        """
+        numbers = np.arange(source.n_examples) if rows is None else rows
+        if source.examples is not None:
+            ids = [source.examples[i] for i in numbers.tolist()]
+            if pages is not None:
+                found = pages.number("example", ids)
+            else:
+                found = self.ledger.book.write(lambda inside: inside.number("example", ids))
+            numbers = found.astype(np.int64)
+        elif isinstance(owned, PartOwned):
+            numbers = owned.rows[numbers]
+        entry = ToBuy(
+            place if ours else f"beside {place}",
+            _features_key(source, cells),
+            cells.n_offered,
+            cells.price_of_an_example(),
+            runs_of(numbers),
+            ~cells.absent if ours else None,
+        )
+        if pages is not None:
+            pages.note_to_buy(entry)
+            return
+        key = (entry.place, entry.features)
+        before = self._to_buy.get(key)
+        self._to_buy[key] = entry if before is None else before.with_(entry)
+
+    def in_full(self) -> tuple[int, int]:
+        """Without a store: (cells, price in minor units) of all that could be bought, each once."""
+        return all_there_is(self._to_buy.values())
+
     def keep(self, opened: Opened) -> None:
         """What was looked at is owned from now on."""
         if opened.source.examples is None:
             opened.owned.add(opened.cells.meter)
+
+
+def _features_key(source: Source, cells: Cells) -> str:
+    """Says which features a task was offered: all of its source's, or some of them."""
+    names = source.feature_names
+    if names is default_names(len(names)):
+        return f"{len(names)} without names"
+    if cells.n_offered < len(names):
+        return _hashed(sorted(names[f] for f in cells.offered.tolist()))
+    kept = getattr(source, "_features_key", None)
+    if kept is None:
+        kept = _hashed(sorted(names))
+        source._features_key = kept  # type: ignore[attr-defined]
+    return str(kept)
+
+
+def _hashed(names: list[str]) -> str:
+    return hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]
+
+
+def call_key(cells: Cells, *said: object) -> str:
+    """Says which call this is: of which rows and features, and what was said beside."""
+    given = repr([cells.source_name, cells.examples, cells.feature_names, *map(_listed, said)])
+    return hashlib.sha256(given.encode(errors="surrogatepass")).hexdigest()
+
+
+def _listed(said: object) -> object:
+    """Labels, weights or anything else of a call as it can be told again."""
+    if said is None or isinstance(said, str | int | float):
+        return said
+    return [str(one) for one in np.asarray(said, dtype=object).ravel().tolist()]

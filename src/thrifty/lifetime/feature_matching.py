@@ -15,10 +15,17 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from thrifty.cells import Source
-from thrifty.cells.matching import Match
+from thrifty.cells.features import Match, told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike, members_of
 from thrifty.cells.sources.checks import default_names
-from thrifty.errors import BadInput, BadParameter, FeaturesChanged, LooksMisspelt
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    ColumnsChanged,
+    FeaturesChanged,
+    LooksMisspelt,
+    ThriftyError,
+)
 from thrifty.lazy import Asks
 from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
 
@@ -48,13 +55,28 @@ class GoesOnWithout(Protocol):
 
 
 def without_lacking(
-    name: str, model: Asks, X: TableLike, retired: Collection[str]
+    name: str,
+    model: Asks,
+    X: TableLike,
+    retired: Collection[str],
+    missing: str = "warn",
+    labels: Collection[str] = (),
 ) -> tuple[Asks, tuple[str, ...]]:
-    """The model as it can be asked of X, and the features that it goes without."""
+    """The model as it can be asked of X, and the features that it goes without.
+
+    ``missing``: "ignore" says nothing of it; else columns that X lacks are named with what they
+    mean to the model, and more than half of that is refused. ``labels``: columns that are no
+    features, whose names are not new.
+    """
+    if missing not in ("warn", "ignore"):
+        raise BadParameter(f"missing must be 'warn' or 'ignore'; got {missing!r}.")
     asked = [model.feature_names_[f] for f in model.features_.tolist()]
     there = _names(X)
     lacking = tuple(n for n in asked if n in retired or (there is not None and n not in there))
+    new = sorted((there or set()) - set(model.feature_names_) - set(labels))
     if not lacking:
+        if new and missing == "warn" and told_names(model.feature_names_):
+            _say_new(name, new)
         return model, ()
     if len(lacking) == len(asked) or not isinstance(model, GoesOnWithout):
         gone = [n for n in lacking if n in retired]
@@ -64,9 +86,58 @@ def without_lacking(
             f"the model of {name!r} asks for {gone[0]!r}, which was retired, and cannot go on "
             f"without it. Learn it again without, or life.retire({gone[0]!r}, undo=True)."
         )
-    strangers = (there or set()) - set(model.feature_names_)
-    _say_alike([n for n in lacking if n not in retired], strangers)
+    absent = [n for n in lacking if n not in retired]
+    _say_alike(absent, new)
+    if absent and missing == "warn":
+        _say_absent(name, model, absent, new)
     return model.without(lacking), lacking
+
+
+#: of what a model's features mean to it, beyond this it is asked without them on purpose only
+_MOST_ABSENT = 0.5
+
+
+def _say_absent(name: str, model: Asks, absent: Sequence[str], new: Sequence[str]) -> None:
+    """Name columns that are lacking with their share of all importance; refuse too much of it."""
+    share = importance_of(model, absent)
+    listed = ", ".join(absent[:8]) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
+    said = f"X lacks {listed}: {share:.0%} of what the model of {name!r} goes by (importance)"
+    beside = f" X has new columns: {', '.join(new[:8])}." if new else ""
+    if share > _MOST_ABSENT:
+        raise FeaturesChanged(
+            f"{said}. Its answers would mean little. Bring these columns or rename them, or say "
+            f"missing='ignore' to be answered without.{beside}"
+        )
+    warnings.warn(
+        f"{said}. It answers without, and less well.{beside}", ColumnsChanged, stacklevel=5
+    )
+
+
+def _say_new(name: str, new: Sequence[str]) -> None:
+    listed = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")
+    warnings.warn(
+        f"X has new columns, which the model of {name!r} does not know and leaves out: {listed}. "
+        f"life[{name!r}].update takes them in.",
+        ColumnsChanged,
+        stacklevel=5,
+    )
+
+
+def importance_of(model: Asks, names: Collection[str]) -> float:
+    """The share of all importance that some features of a model have.
+
+    Where a model says nothing of importance its features count the same.
+    """
+    asked = model.features_.tolist()
+    try:
+        every = np.asarray(model.feature_importances_, dtype=np.float64)  # type: ignore[attr-defined]
+        each = every[asked]
+    except (AttributeError, ThriftyError):
+        each = np.ones(len(asked))
+    if not each.sum() > 0:
+        each = np.ones(len(asked))
+    those = np.array([model.feature_names_[f] in names for f in asked])
+    return float(each[those].sum() / each.sum())
 
 
 def _names(X: TableLike) -> set[str] | None:
@@ -144,7 +215,6 @@ def _trimmed(prices: PriceList, there: set[str]) -> PriceList:
 def _sold_otherwise(prices: PriceList) -> set[str]:
     """Features that an order fills, or that are computed."""
     filled = {f for entry in prices.orders.values() for f in members_of(entry)[1]}
-    filled |= {f for entry in prices.together.values() for f in members_of(entry)[1]}
     return filled | set(prices.derived)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from thrifty.array_types import Floats
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.cells import open_cells
+from thrifty.cells.sources.gaps import as_written
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
@@ -25,7 +27,7 @@ from thrifty.lifetime.prediction import prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
 from thrifty.models import ModelClassifier
 from thrifty.models.asking.prefixes import Prefixes
-from thrifty.stores.kept_pages import KeptPages
+from thrifty.stores.model_pages import KeptPages
 from thrifty.typing import Json
 
 __all__ = ["Answer", "Interview", "Wanted"]
@@ -103,6 +105,7 @@ class Interview:
         self._tasks = runs.together(models, weights)
         self._rules = self._tasks.rules(stop)
         self._id, self._source, self._per_row = id, source, per_row
+        self._nobody = f"interview {uuid.uuid4().hex}"  # a row without an id, known to no other
         self._features = list(self._tasks.feature_names_)
         self.known: dict[str, object] = {}
         self._values = np.full((1, len(self._features)), np.nan)
@@ -203,7 +206,8 @@ class Interview:
         Parameters
         ----------
         value : number or str
-            a number, or the word of a category
+            a number, as a number or as learning reads it ("1,5", "<5": the limit), or the word of a
+            category
         feature : str or None
             which cell it is, to be safe: anything but the wanted one is refused
         paid : bool
@@ -211,15 +215,17 @@ class Interview:
         """
         wanted = self._check_wanted(feature)
         f = self._features.index(wanted.feature)
+        if isinstance(value, str) and not wanted.words:
+            value = as_written(value)
         self._values[0, f] = self._number(wanted, value)
         try:
-            self._book(f, paid)
+            cost = self._book(f, paid)
         except BaseException:
             self._values[0, f] = np.nan  # a budget that ends, another value in the store
             raise
         self._know(wanted.feature, value)
         if paid:
-            self.cost += wanted.price
+            self.cost += cost
             self._paid.add(f)
         self._keep()
 
@@ -259,11 +265,13 @@ class Interview:
                 )
             return float(wanted.words.index(str(value)))
         if isinstance(value, bool | int | float | np.number | np.bool_):
-            number = float(value)
-            if np.isfinite(number):
-                return number
+            with suppress(OverflowError):  # an integer of 400 digits
+                number = float(value)
+                if np.isfinite(number):
+                    return number
         raise BadInput(
-            f"{wanted.feature!r} is a number; got {value!r}. skip() says that it is not to be had."
+            f"{wanted.feature!r} is a number; got {_shown(value)}. skip() says that it is "
+            "not to be had."
         )
 
     def _price(self, f: int) -> float:
@@ -291,10 +299,10 @@ class Interview:
         """Where prices are asked for; nothing is bought through it."""
         return open_cells(self._row(), self._doors.settings.prices, match=None, is_task=False)
 
-    def _book(self, f: int, paid: bool) -> None:
-        """A value is owned from now on; its price is on the bill where it was paid for."""
+    def _book(self, f: int, paid: bool) -> float:
+        """A value is owned from now on; what it costs, on the bill, where it was paid for."""
         if not paid and self._id is None:
-            return  # nobody knows this row again
+            return 0.0  # nobody knows this row again
         source = self._row()
         owned = Owned(1, len(self._features))
         bits = np.zeros((len(self._features), 1), dtype=np.uint64)
@@ -315,11 +323,17 @@ class Interview:
         )
         cells.get([0], [f])
         now = time.time()
-        run = Run(account, title, source, cells, owned, np.arange(1), now)
+        place = self._nobody if self._id is None else self._source
+        run = Run(account, title, source, cells, owned, np.arange(1), now, place=place)
         if paid:
-            self._runs.end_prediction(run, prediction_receipt(cells))
-        elif self._id is not None:
-            doors.ledger.book.write(lambda pages: doors.count_all(pages, run, account, now))
+            return self._runs.end_prediction(run, prediction_receipt(cells)).cost
+        doors.booked(
+            cells,
+            lambda: doors.ledger.book.write(
+                lambda pages: doors.count_all(pages, run, account, now)
+            ),
+        )
+        return 0.0
 
     def _keep(self) -> None:
         saved = self._doors.saved
@@ -361,6 +375,12 @@ class Interview:
                 self._note(name, value)
         self.cost = float(data["cost"])
         self._paid = {self._features.index(n) for n in data["paid"] if n in self._features}
+
+
+def _shown(value: object) -> str:
+    """Python writes no integer of five thousand digits."""
+    long = isinstance(value, int) and value.bit_length() > 1000
+    return "an integer of hundreds of digits" if long else f"{value!r:.80}"
 
 
 def _plain(value: object) -> object:

@@ -63,7 +63,7 @@ class JointExplanation:
 class JointPrediction(Mapping[str, Prediction]):
     """The answers of several tasks to the same examples.
 
-    A mapping of task to :class:`thrifty.Prediction`; all of them have one receipt.
+    A mapping of task to :class:`thrifty.results.Prediction`; all of them have one receipt.
 
     Attributes
     ----------

@@ -11,23 +11,27 @@ from typing import Any
 import numpy as np
 
 from thrifty.attempt import Failure, Route
-from thrifty.cells import Receipt
+from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.html import pre_html
+from thrifty.labels.classes import Labels
 from thrifty.lazy import Estimator
 from thrifty.lifetime.bill_columns import bill_cells
 from thrifty.lifetime.labelling import Labelled
 from thrifty.protocol import AnyFamily
-from thrifty.stores.families import family_from_dict
 from thrifty.stores.pages import TaskRow
+from thrifty.stores.settings import family_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
 __all__ = [
+    "About",
     "Learned",
     "Parts",
     "model_to_store",
     "parts_of_row",
+    "prediction_price",
+    "quality_sentence",
     "receipt_from_store",
     "receipt_to_store",
 ]
@@ -53,8 +57,42 @@ class StoredModel:
             return _model(self.family, self.row, self.features)
 
 
-#: model, receipt, failure, good
-Parts = tuple[Estimator | StoredModel, Receipt, Failure | None, bool | None]
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is kept with a task beside its model and its bill; see :class:`Learned`."""
+
+    good: bool | None = None
+    positive: object = None
+    prediction_price: float | None = None
+    #: whether the class of interest is the first of the two
+    positive_first: bool = False
+
+    @classmethod
+    def learned(cls, good: bool | None, labels: object, price: float) -> About:
+        """Of a task that was learned from these labels."""
+        code = labels.positive if isinstance(labels, Labels) else None
+        if not isinstance(labels, Labels) or code is None:
+            return cls(good, None, price)
+        return cls(good, labels.value(code), price, code == 0)
+
+    def to_store(self) -> Json:
+        """Stands with the receipt; what is not known is left out, but for ``good``."""
+        said = {name: getattr(self, name) for name in self.__slots__}
+        return {k: v for k, v in said.items() if k == "good" or v is not None}
+
+    @classmethod
+    def of(cls, data: JsonLike) -> About:
+        """The inverse, of a receipt as it is stored."""
+        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
+
+    @classmethod
+    def without(cls, data: JsonLike) -> Json:
+        """The receipt alone."""
+        return {key: value for key, value in data.items() if key not in cls.__slots__}
+
+
+#: model, receipt, failure, and what is kept beside them
+Parts = tuple[Estimator | StoredModel, Receipt, Failure | None, About]
 
 
 class Learned:
@@ -70,10 +108,18 @@ class Learned:
         a fitted scikit-learn estimator
     receipt : Receipt
         what it bought, reused and avoided
+    quality : object
+        how good the model was on rows left out, where its family measures that; None elsewhere
     failure : Failure or None
         why the representation was not enough, where it was not
     good : bool or None
         what the user said of the task: whether it is related to the others
+    positive : object
+        of two classes the one of interest: what the user said (``positive=``), else 1, True, yes,
+        else the rarer; probabilities, outcomes, quality and scorecards are of it
+    prediction_price : float or None
+        what all that the model may ask for costs on a row that has none of it, orders and fees
+        included; no prediction of a row costs more. None: stores of 0.2 did not say
     left_out : sequence of str
         columns that were not used as features because they are labels
     labelled : Labelled or None
@@ -104,10 +150,10 @@ class Learned:
 
     @property
     def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
-        model, receipt, failure, good = self._all()
+        model, receipt, failure, about = self._all()
         if isinstance(model, StoredModel):
             model = model.load()
-            self._parts = model, receipt, failure, good
+            self._parts = model, receipt, failure, about
         return model
 
     @property
@@ -115,12 +161,55 @@ class Learned:
         return self._all()[1]
 
     @property
+    def quality(self) -> Any:  # each family measures its own
+        return getattr(self.model, "quality_", None)
+
+    @property
     def failure(self) -> Failure | None:
         return self._all()[2]
 
     @property
-    def good(self) -> bool | None:
+    def about(self) -> About:
+        """What is kept with it beside the model and the bill."""
         return self._all()[3]
+
+    @property
+    def good(self) -> bool | None:
+        return self.about.good
+
+    @property
+    def positive(self) -> object:
+        return self.about.positive
+
+    @property
+    def prediction_price(self) -> float | None:
+        return self.about.prediction_price
+
+    def summary(self) -> str:
+        """What was bought, how good the model is beside guessing, what a prediction costs.
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> life = thrifty.Lifetime(prices=thrifty.PriceList(2, currency="EUR"), random_state=0)
+        >>> print(life.learn("ill", X, X[:, 2] > 0.5, spend="600 EUR").summary())
+        ... # doctest: +ELLIPSIS
+        ill: ... cells for ... EUR, ...
+        Average precision of True ... (... to ...), where guessing has 0....
+        A prediction costs at most ... EUR a row.
+        """
+        receipt, unit = self.receipt, self.receipt.currency
+        whole = receipt.n_examples * receipt.n_features
+        share = (receipt.cells + receipt.reused_cells) / whole if whole else 0.0
+        said = [
+            f"{self.name}: {receipt.cells:,} cells for {_money(receipt.cost, unit)}, "
+            f"{receipt.reused_cells:,} were owned; {share:.0%} of all that there is"
+        ]
+        said.append(quality_sentence(self.quality, getattr(self.model, "classes_", None)))
+        if self.prediction_price is not None:
+            price = _money(self.prediction_price, unit)
+            said.append(f"A prediction costs at most {price} a row.")
+        return "\n".join(said)
 
     def __repr__(self) -> str:
         return f"Learned({self.name!r}, {self.route!r}, {self.receipt!r})"
@@ -136,6 +225,40 @@ class Learned:
         """The task's line of the bill."""
         said = {} if self.good is None else {"good": self.good}
         return {"task": self.name, "route": self.route, **bill_cells(self.receipt), **said}
+
+
+def quality_sentence(quality: Any, classes: AnyArray | None) -> str:
+    """How good a model is, beside what guessing has; the first thing to know of it.
+
+    >>> quality_sentence(None, None)
+    'Its quality was not measured: there are too few rows, or its family measures none.'
+    """
+    if quality is None:
+        return "Its quality was not measured: there are too few rows, or its family measures none."
+    squared = getattr(quality, "r2", None)
+    if squared is not None:
+        said, beyond = f"R squared {squared}, where guessing has 0.", squared.low > 0
+    else:
+        code = getattr(quality, "positive", None)
+        of = "" if code is None or classes is None else f" of {classes[code]}"
+        guessing = f"{quality.guessing:.2f}"
+        said = f"Average precision{of} {quality.average_precision}, where guessing has {guessing}."
+        beyond = quality.beyond_guessing
+    if not beyond:
+        said += (
+            " That is nothing beyond guessing: other features, more rows or more money may tell "
+            "more; this label may not be told by these features at all."
+        )
+    return said
+
+
+def _money(amount: float, unit: str) -> str:
+    return f"{amount:,.2f} {unit}" if unit else f"{amount:,.10g}"
+
+
+def prediction_price(model: Estimator, cells: Cells) -> float:
+    """What all that a model may ask for costs on a row that has none of it."""
+    return cells.price_between([], model.features_.tolist())
 
 
 def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> Json:
@@ -165,10 +288,10 @@ def _packed_most(counts: AnyArray) -> str:
 
 def receipt_from_store(data: JsonLike, features: Sequence[str] | None) -> Receipt:
     """The inverse of :func:`receipt_to_store`."""
-    given = dict(data)
+    given = About.without(data)
     packed = given.pop("packed", None)
     if packed is not None:
-        arrays, names = unpack_arrays(base64.b64decode(packed)), features or ()
+        arrays, names = unpack_arrays(base64.b64decode(str(packed))), features or ()
         counts = arrays["counts"]
         at = np.cumsum(arrays["steps"]) if "steps" in arrays else np.arange(len(counts))
         pairs = zip(at.tolist(), counts.tolist(), strict=True)
@@ -188,11 +311,10 @@ def model_to_store(model: Estimator, features: Sequence[str]) -> Json:
 def parts_of_row(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Parts:
     """A task as it stands in a store."""
     with readable(f"the task {row.name!r} in the store"):
-        receipt = dict(row.receipt)
-        good = receipt.pop("good", None)
         failure = None if row.failure is None else Failure(**row.failure)
-        paid = receipt_from_store(receipt, features)
-    return StoredModel(family, row, features), paid, failure, good
+        paid = receipt_from_store(row.receipt, features)
+        about = About.of(row.receipt)
+    return StoredModel(family, row, features), paid, failure, about
 
 
 def _model(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Estimator:

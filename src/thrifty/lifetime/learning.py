@@ -9,7 +9,7 @@ the warning stands before the next purchase; nothing is refused.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,21 +22,27 @@ from thrifty.cells import Cells, Oracle, Receipt
 from thrifty.cells.ledger.meter import PartOwned
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, GivesAway, LabelLeftOut, ThriftyError
-from thrifty.labels.classes import Labels
+from thrifty.labels.classes import Labels, with_positive
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled, columns_of
-from thrifty.lifetime.at_once import LearnsTogether, in_shares, shared_receipts
 from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.feature_matching import label_name
-from thrifty.lifetime.labelled_tasks import LabelledTask, label_a_task
-from thrifty.lifetime.learned import Learned, model_to_store
+from thrifty.lifetime.labelling import LabelCells, LabelledTask, label_a_task
+from thrifty.lifetime.learned import About, Learned, model_to_store, prediction_price
+from thrifty.lifetime.many import Ahead, LearnsTogether, in_shares, shared_receipts
 from thrifty.lifetime.progress import Progress
-from thrifty.lifetime.quote import CallsSoFar, Quote, quote_rehearsed, quote_task
+from thrifty.lifetime.quote import (
+    CallsSoFar,
+    Quote,
+    quote_rehearsed,
+    quote_task,
+    refuse_without_limit,
+    say_share,
+)
 from thrifty.lifetime.rehearsal import MOST_CELLS, rehearse
 from thrifty.lifetime.shelf import Shelf
-from thrifty.lifetime.waves import Ahead
 from thrifty.protocol import AnyFamily, Representation, traits_of
-from thrifty.stores.saved import FeaturesMoved, Snapshot, task_exists
+from thrifty.stores.saved import FeaturesMoved, Snapshot
 from thrifty.typing import AnyArray, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 __all__ = ["Learning", "watch_for_giveaways"]
@@ -135,6 +141,20 @@ def _rows_of(task: OpenTask) -> tuple[object, ...]:
     return (task.place, task.source.examples, kept, task.features.names)
 
 
+def _each_with_positive(
+    names: Sequence[str], every: Sequence[PartlyLabelled], said: object
+) -> list[PartlyLabelled]:
+    """Labels of several tasks that know their classes of interest; ``said``: of all, or by name."""
+    by_name = said if isinstance(said, Mapping) else dict.fromkeys(names, said)
+    strangers = [name for name in by_name if name not in names]
+    if strangers:
+        raise BadParameter(f"positive= speaks of {strangers[0]!r}; the tasks are {list(names)}.")
+    return [
+        replace(one, labels=with_positive(one.labels, by_name.get(name)))
+        for name, one in zip(names, every)
+    ]
+
+
 class Learning:
     """Learns the tasks of one lifetime, quotes them, and buys its background."""
 
@@ -142,6 +162,7 @@ class Learning:
         self._shelf, self._booking, self._progress = shelf, booking, progress
         #: the latest tasks with their rows and labels, to fit them again
         self._latest: dict[str, OpenTask] = {}
+        self._share_said = False
 
     def learn(
         self,
@@ -157,6 +178,7 @@ class Learning:
         na: NaLike = None,
         sample_weight: object = None,
         groups: object = None,
+        positive: object = None,
     ) -> Learned:
         """Learn one task; see :meth:`thrifty.Lifetime.learn`."""
         shelf = self._shelf
@@ -166,16 +188,27 @@ class Learning:
             y, spend = bought.y, bought.spend
         while True:
             shelf.refresh()
-            if name in shelf.tasks:
-                raise task_exists(name)
+            shelf.must_be_new(name)
             task = self._booking.open_task(
                 name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na,
                 quiet=bought is not None, sample_weight=sample_weight, groups=groups,
             )  # fmt: skip
+            task = replace(task, labels=with_positive(task.labels, positive))
+            self._check_limit(task, [name], 6)
             try:
-                return self._learn(family, task, good, label_name(y, task.source), bought)
+                with self._booking.noting(task, None if bought is None else bought.cells):
+                    return self._learn(family, task, good, label_name(y, task.source), bought)
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
+
+    def _check_limit(self, task: OpenTask, names: Sequence[str], stacklevel: int) -> None:
+        """Refuse to buy without a limit; say once how much is read where nothing costs."""
+        if task.limited_by == "nobody":
+            quote = None if isinstance(task.labels, list) else self._quoted(task)
+            refuse_without_limit(task, "learn", names, quote)
+        if task.limited_by == "default" and not self._share_said:
+            self._share_said = True
+            say_share(task, names, stacklevel)
 
     def _label(
         self,
@@ -189,8 +222,7 @@ class Learning:
         """Buy the labels of a task that brings none."""
         shelf = self._shelf
         shelf.refresh()
-        if name in shelf.tasks:
-            raise task_exists(name)
+        shelf.must_be_new(name)
         if not traits_of(shelf.family).stops_anywhere:
             raise BadParameter(
                 f"{type(shelf.family).__name__} takes its labels as they are and says nothing of "
@@ -199,7 +231,7 @@ class Learning:
         doors = shelf.doors
         words = getattr(shelf.now.representation, "words", {})
         source = doors.source_of(X, kinds, words, na).recoded(words)
-        return label_a_task(doors, name, source, oracle, spend, doors.settings.row_seed)
+        return label_a_task(doors, name, source, oracle, spend, doors.settings.drawn_row_seed)
 
     def _learn(
         self,
@@ -218,14 +250,7 @@ class Learning:
                 family, shelf.rule, now.representation, now.counts, cells, self._beside(task)
             )
         model = shelf.family.estimator(found.model, task.labels, task.features.names)
-        receipt = cells.receipt()
-        if found.promise:
-            receipt = replace(receipt, promise=found.promise)
-        if bought is not None:
-            receipt = bought.on(receipt)
-        parts = (model, receipt, found.failure, good)
-        labelled = None if bought is None else bought.labelled
-        learned = Learned(task.name, found.route, parts, task.features.left_out, labelled)
+        about = About.learned(good, task.labels, prediction_price(model, cells))
         after = replace(
             now,
             representation=representation,
@@ -233,7 +258,21 @@ class Learning:
             features=task.features.names,
             named=task.features.named,
         )
-        self._commit(task, learned, found, after, label)
+
+        def commit() -> Learned:
+            receipt = cells.receipt()
+            if found.promise:
+                receipt = replace(receipt, promise=found.promise)
+            if bought is not None:
+                receipt = bought.on(receipt)
+            parts = (model, receipt, found.failure, about)
+            labelled = None if bought is None else bought.labelled
+            learned = Learned(task.name, found.route, parts, task.features.left_out, labelled)
+            labels = None if bought is None else bought.cells
+            self._commit(task, learned, found, after, label, labels=labels)
+            return learned
+
+        learned = shelf.doors.booked(cells, commit)
         if isinstance(task.labels, Labels | Numbers):
             rows = np.arange(len(task.labels))
             self._keep(replace(task, labels=PartlyLabelled(task.labels, rows, len(rows))))
@@ -289,7 +328,8 @@ class Learning:
         """A new model in the place of an earlier one; its bill stays."""
         shelf, before = self._shelf, self._shelf.tasks[task.name]
         model = shelf.family.estimator(found, task.labels.labels, task.features.names)
-        parts = (model, before.receipt, before.failure, before.good)
+        about = replace(before.about, prediction_price=prediction_price(model, task.cells))
+        parts = (model, before.receipt, before.failure, about)
         if shelf.saved is not None:
             kept = model_to_store(model, task.features.names)
             shelf.saved.book.write(lambda pages: pages.put_model(task.name, kept))
@@ -308,24 +348,26 @@ class Learning:
     def learn_together(
         self, names: Sequence[str], X: TableLike, Y: Any, *, good: bool | None, spend: MoneyLike,
         features: Sequence[str] | None, kinds: KindsLike, na: NaLike,
-        family: AnyFamily | None = None,
+        positive: object = None, family: AnyFamily | None = None,
     ) -> dict[str, Learned]:  # fmt: skip
         """Learn several tasks on the same rows; see :meth:`thrifty.Lifetime.learn`."""
         shelf = self._shelf
         columns = columns_of(names, Y)
         shelf.refresh()
         for name in names:
-            if name in shelf.tasks:
-                raise task_exists(name)
+            shelf.must_be_new(name)
         family = shelf.family if family is None else family
         if not isinstance(family, LearnsTogether):
-            return self._one_by_one(names, X, columns, good, spend, features, kinds, na)
+            return self._one_by_one(names, X, columns, good, spend, features, kinds, na, positive)
         while True:
             task = self._booking.open_together(
                 names, X, columns, shelf.now, spend=spend, features=features, kinds=kinds, na=na
             )
+            task = replace(task, labels=_each_with_positive(names, task.labels, positive))
+            self._check_limit(task, names, 5)
             try:
-                return self._learn_together(family, names, columns, task, good)
+                with self._booking.noting(task):
+                    return self._learn_together(family, names, columns, task, good)
             except FeaturesMoved:
                 shelf.refresh()  # what it bought is owned: the next turn pays nothing for it
 
@@ -347,15 +389,22 @@ class Learning:
                         names, X, ys, shelf.now, spend=spend, features=None, kinds=None
                     )
                 )
+                labels = (
+                    with_positive(task.labels)
+                    if len(names) == 1
+                    else _each_with_positive(names, task.labels, None)
+                )
+                task = replace(task, labels=labels)
         except ThriftyError:
             return None  # its turn will raise it again
-        if not task.source.free:
+        if not task.source.free or task.limited_by == "nobody":
             return None
         return Ahead(task.cells, self._beside(task), task.features.names)
 
     def _one_by_one(
         self, names: Sequence[str], X: TableLike, columns: Sequence[Any], good: bool | None,
         spend: MoneyLike, features: Sequence[str] | None, kinds: KindsLike, na: NaLike,
+        positive: object,
     ) -> dict[str, Learned]:  # fmt: skip
         """Families that know nothing of one table learn one after another, for as much each."""
         each = spend
@@ -369,7 +418,16 @@ class Learning:
         family = self._shelf.family
         return {
             name: self.learn(
-                family, name, X, y, good=good, spend=each, features=features, kinds=kinds, na=na
+                family,
+                name,
+                X,
+                y,
+                good=good,
+                spend=each,
+                features=features,
+                kinds=kinds,
+                na=na,
+                positive=positive.get(name) if isinstance(positive, Mapping) else positive,
             )
             for name, y in zip(names, columns)
         }
@@ -386,13 +444,28 @@ class Learning:
         self._say_left_out(task)
         with self._progress.shown(", ".join(names), cells, shelf.doors):
             every = family.learn_together(shelf.now.representation, cells, task.labels)
+        return shelf.doors.booked(
+            cells, lambda: self._commit_together(names, columns, task, good, every)
+        )
+
+    def _commit_together(
+        self,
+        names: Sequence[str],
+        columns: Sequence[Any],
+        task: OpenTask,
+        good: bool | None,
+        every: Sequence[Found[object]],
+    ) -> dict[str, Learned]:
+        """Each task with its share; what they looked at is booked with the first of them."""
+        shelf, cells = self._shelf, task.cells
         receipts = shared_receipts(cells.receipt(), len(names))
         counted = in_shares(cells.counted, len(names))
         done: dict[str, Learned] = {}
         for i, (name, y, found) in enumerate(zip(names, columns, every)):
             labels = task.labels[i].labels
             model = shelf.family.estimator(found.model, labels, task.features.names)
-            parts = (model, receipts[i], found.failure, good)
+            about = About.learned(good, labels, prediction_price(model, cells))
+            parts = (model, receipts[i], found.failure, about)
             learned = Learned(name, found.route, parts, task.features.left_out)
             now = shelf.now
             known, counts = after_attempt(
@@ -405,7 +478,7 @@ class Learning:
                 features=task.features.names,
                 named=task.features.named,
             )
-            one = replace(task, name=name, labels=labels)
+            one = replace(task, name=name, labels=labels, booked=i > 0)
             paid_by = None if cells.is_free else names[0]
             label = label_name(y, task.source)
             self._commit(one, learned, found, after, label, counted[i], paid_by)
@@ -422,10 +495,11 @@ class Learning:
         label: str | None,
         counted: int | None = None,
         paid_by: str | None = None,
+        labels: LabelCells | None = None,
     ) -> None:
         """Write the task down, in the store if there is one."""
         shelf = self._shelf
-        done = self._booking.finished(task, learned, label, counted, paid_by)
+        done = self._booking.finished(task, learned, label, counted, paid_by, labels)
         if shelf.saved is None:
             self._booking.commit_in_memory(done)
             shelf.add(learned, after)
@@ -459,14 +533,17 @@ class Learning:
             features=task.features.names,
             named=task.features.named,
         )
-        done = self._booking.counted(task)
-        if shelf.saved is not None:
-            shelf.now = shelf.saved.commit_lesson(
+
+        def commit() -> Snapshot:
+            done = self._booking.counted(task)
+            if shelf.saved is None:
+                self._booking.commit_in_memory(done)
+                return after
+            return shelf.saved.commit_lesson(
                 shelf.doors.ledger, done, after, lambda known: self._taught(known, lesson, task)
             )
-        else:
-            self._booking.commit_in_memory(done)
-            shelf.now = after
+
+        shelf.now = shelf.doors.booked(task.cells, commit)
         self._booking.keep(task)
         return task.cells.receipt()
 
@@ -491,18 +568,21 @@ class Learning:
         """What a task would cost; see :meth:`thrifty.Lifetime.quote`."""
         shelf = self._shelf
         shelf.refresh()
-        if name in shelf.tasks:
-            raise task_exists(name)
+        shelf.must_be_new(name)
         task = self._booking.open_task(
             name, X, y, shelf.now, spend=spend, features=features, kinds=kinds, na=na, to_buy=False
         )
+        return self._quoted(task)
+
+    def _quoted(self, task: OpenTask) -> Quote:
+        shelf = self._shelf
         n_classes = getattr(task.labels, "n_classes", None)
         if traits_of(shelf.family).stops_anywhere and n_classes != 1:
             return self._rehearse(task)
         latest = list(shelf.tasks.values())[-_HISTORY:]
         history = [(one.route, one.receipt) for one in latest]
         return quote_task(
-            name, shelf.family, shelf.now.representation, history, task.cells, n_classes
+            task.name, shelf.family, shelf.now.representation, history, task.cells, n_classes
         )
 
     def _rehearse(self, task: OpenTask) -> Quote:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
 from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
-from thrifty.cells.ledger.gaps import Gap
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
@@ -21,22 +22,22 @@ from thrifty.lifetime.booking import Booking
 from thrifty.lifetime.feature_matching import come_in_order
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
-from thrifty.lifetime.many import Tasks, learn_many
+from thrifty.lifetime.many import Ahead, Tasks, learn_many
 from thrifty.lifetime.outcomes import Monitor, Outcomes
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.shelf import Shelf
-from thrifty.lifetime.versions import Version, Versions
-from thrifty.lifetime.waves import Ahead
+from thrifty.lifetime.task import Task
+from thrifty.lifetime.versions import Versions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
+from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, row_seed
-from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
-from thrifty.wrapped.metered import Metered
+from thrifty.wrapped import Metered
 
 if TYPE_CHECKING:
     import pandas
@@ -68,12 +69,12 @@ class Lifetime:
     name : str
         of the lifetime in its store
     agnostic : Rule or None
-        when to forget, for streams with unrelated tasks: ``thrifty.Expansion()`` (never, the
-        default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
+        when to forget, for streams with unrelated tasks: ``thrifty.agnostic.Expansion()`` (never,
+        the default), ``Restart(k)``, ``Balanced(k, r)`` or ``Doubling()``
     random_state : int or None
         seed of what a family draws, where the family has none of its own
     progress : bool or None
-        whether ``learn`` and ``predict`` show a line when they take more than two seconds: cells,
+        whether ``learn`` and ``predict`` show a line when they take more than a second: cells,
         money, rate, what is left. None: where the screen is a terminal; False: never
 
     A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
@@ -82,8 +83,8 @@ class Lifetime:
     See Also
     --------
     thrifty.Models, thrifty.Trees, thrifty.Lists : families
-    thrifty.Learned : what :meth:`learn` gives
-    thrifty.Prediction : what :meth:`predict` gives
+    thrifty.results.Learned : what :meth:`learn` gives
+    thrifty.results.Prediction : what :meth:`predict` gives
 
     Examples
     --------
@@ -142,20 +143,21 @@ class Lifetime:
         self._learning = Learning(shelf, self._booking, shown)
         self._versions = Versions(shelf, self._booking, shown)
         self._outcomes = Outcomes(shelf, self._versions, self._runs)
-        self._bills = Bills(doors, self._booking.to_buy, self._runs.in_memory)
+        self._bills = Bills(doors, self._runs.in_memory)
 
     @overload
     def learn(
         self, name: str, X: TableLike, y: LabelsLike | Oracle, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        sample_weight: object = None, groups: object = None, good: bool | None = None,
+        positive: object = None, sample_weight: object = None, groups: object = None,
+        good: bool | None = None,
     ) -> Learned: ...  # fmt: skip
 
     @overload
     def learn(
         self, name: Sequence[str], X: TableLike, y: Any, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        good: bool | None = None,
+        positive: object = None, good: bool | None = None,
     ) -> dict[str, Learned]: ...  # fmt: skip
 
     def learn(
@@ -168,6 +170,7 @@ class Lifetime:
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        positive: object = None,
         sample_weight: object = None,
         groups: object = None,
         good: bool | None = None,
@@ -190,7 +193,10 @@ class Lifetime:
         spend : None, number or str
             the most that this task may spend in all: a number in the unit of the prices, text such
             as "300 EUR", or a share such as "5 %" of every cell; for learners that can stop
-            anywhere
+            anywhere. None: the budget's; without one, where cells cost money
+            :class:`thrifty.errors.LimitNeeded` says what it would cost, and of cells that have no
+            price a tenth is read. The paper's families take what their algorithm needs: of a
+            source that costs within a budget only
         features : sequence of str or None
             the columns to use; None: all but those that are labels, or were labels of this source,
             which are left out with a warning
@@ -202,6 +208,10 @@ class Lifetime:
             codes that stand for a gap: ``["-", 999]``, or by feature ``{"weight": [999]}``; kept
             as ``kinds`` are. Words in a column that is numeric but for one or two of them are found
             by themselves, with a warning. Rows without a label are left out, with another
+        positive : object
+            of two classes the one of interest, "ill" for instance; of several tasks one for all, or
+            a mapping by name. None: 1, True, yes or ja, else the rarer. It is kept with the task:
+            outcomes, quality, scorecard and report are of it
         sample_weight : array-like or None
             how many rows each row counts for; nothing is bought on a row that weighs 0
         groups : array-like or None
@@ -229,10 +239,11 @@ class Lifetime:
                 features=features,
                 kinds=kinds,
                 na=na,
+                positive=positive,
             )
-        return self.learn_as(
+        return self._learn_as(
             self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good,
-            sample_weight=sample_weight, groups=groups,
+            sample_weight=sample_weight, groups=groups, positive=positive,
         )  # fmt: skip
 
     def learn_many(
@@ -271,13 +282,13 @@ class Lifetime:
         """
         return learn_many(self, tasks, n_jobs=n_jobs, engine=engine, wave=wave, spend=spend)
 
-    def open_ahead(
+    def _open_ahead(
         self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
     ) -> Ahead | None:
         """A door that a worker may be given, as waves need it; None: learned in its turn."""
         return self._learning.open_ahead(names, X, ys, spend)
 
-    def learn_ahead(
+    def _learn_ahead(
         self,
         names: Sequence[str],
         X: TableLike,
@@ -287,7 +298,7 @@ class Lifetime:
     ) -> list[Learned]:
         """``learn`` of one task or several at once with another object in the family's place."""
         if len(names) == 1:
-            return [self.learn_as(family, names[0], X, ys[0], spend=spend)]
+            return [self._learn_as(family, names[0], X, ys[0], spend=spend)]
         together = self._learning.learn_together(
             names,
             X,
@@ -301,7 +312,7 @@ class Lifetime:
         )
         return list(together.values())
 
-    def learn_as(
+    def _learn_as(
         self,
         family: AnyFamily,
         name: str,
@@ -315,11 +326,12 @@ class Lifetime:
         na: NaLike = None,
         sample_weight: object = None,
         groups: object = None,
+        positive: object = None,
     ) -> Learned:
         """``learn`` with another object in the family's place, as engines need it."""
         return self._learning.learn(
             family, name, X, y, good=good, spend=spend, features=features, kinds=kinds, na=na,
-            sample_weight=sample_weight, groups=groups,
+            sample_weight=sample_weight, groups=groups, positive=positive,
         )  # fmt: skip
 
     def refit(self) -> list[str]:
@@ -356,63 +368,6 @@ class Lifetime:
         """
         return self._learning.background(X, rows, kinds)
 
-    def update(
-        self,
-        name: str,
-        X: TableLike,
-        y: LabelsLike,
-        *,
-        spend: MoneyLike = None,
-        kinds: KindsLike = None,
-        na: NaLike = None,
-        sample_weight: object = None,
-        groups: object = None,
-    ) -> Version:
-        """Go on with rows that came since a task was learned; a new version of its model.
-
-        The features that the model asks for are bought on the new rows, and, with what is left,
-        columns that it has never seen. Rows of X that it was learned from (known by their ids) cost
-        nothing and count once. The new model is taken where it is not worse than the present one on
-        new rows that neither has seen; otherwise it is kept aside. For ``thrifty.Models``.
-
-        Parameters
-        ----------
-        X : array, frame, scipy sparse matrix or Source
-            the new rows; a table that holds the old ones too will do, where rows have ids
-        spend : None, number or str
-            the most that this update may spend, as in :meth:`learn`
-        kinds, na : as there
-            as in :meth:`learn`
-        sample_weight, groups : array-like or None
-            of the rows of X, as in :meth:`learn`; groups are those of this update, apart from
-            those that were said before
-
-        See Also
-        --------
-        versions, rollback : what there is, and the way back
-
-        >>> import numpy as np
-        >>> import thrifty
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(600, 4))
-        >>> y = X[:, 1] + rng.normal(size=600) > 0
-        >>> life = thrifty.Lifetime(random_state=0)
-        >>> _ = life.learn("ill", X[:200], y[:200])
-        >>> life.update("ill", X[200:], y[200:]).name, [v.state for v in life.versions("ill")]
-        ('ill@2', ['before', 'present'])
-        """
-        return self._versions.update(
-            name, X, y, spend=spend, kinds=kinds, na=na, sample_weight=sample_weight, groups=groups
-        )
-
-    def versions(self, name: str) -> list[Version]:
-        """Every version of a task's model, the first one first, and which of them answers."""
-        return self._versions.all(name)
-
-    def rollback(self, name: str) -> Version:
-        """Let the version before the present one answer again; nothing is lost."""
-        return self._versions.rollback(name)
-
     @overload
     def predict(
         self,
@@ -422,6 +377,7 @@ class Lifetime:
         stop: StoppingRule | None = None,
         spend: MoneyLike = None,
         per_row: MoneyLike = None,
+        missing: str = "warn",
     ) -> Prediction: ...
     @overload
     def predict(
@@ -447,6 +403,7 @@ class Lifetime:
         n_jobs: int | None = None,
         id: str | None = None,
         source: str | None = None,
+        missing: str = "warn",
     ) -> PredictionFiles: ...
     def predict(
         self,
@@ -462,11 +419,12 @@ class Lifetime:
         out: str | PathLike[str] | None = None,
         id: str | None = None,
         source: str | None = None,
+        missing: str = "warn",
     ) -> Prediction | JointPrediction | PredictionFiles:
         """Predict with a task's model, buying what it asks for, row by row, through the ledger.
 
         With several names one walk of each row serves all of them: one order, one bill, and every
-        task reads every cell that is there; see :class:`thrifty.JointPrediction`.
+        task reads every cell that is there; see :class:`thrifty.results.JointPrediction`.
 
         Parameters
         ----------
@@ -492,10 +450,14 @@ class Lifetime:
         out : str, path or None
             the folder for the answers to a table in parts, one Parquet file for each part. What
             broke off goes on with the same call: a part is booked once, whoever died
+        missing : {"warn", "ignore"}
+            of columns that X lacks: a warning names them with their share of the model's
+            importance, and more than half of it is :class:`thrifty.errors.FeaturesChanged`.
+            "ignore" is answered without them
         id, source : str or None
             of a table in parts: the column that names each row, and what it is a name of
 
-        A table in parts gives :class:`thrifty.PredictionFiles` (docs/howto/scaling_out.md).
+        A table in parts gives :class:`thrifty.results.PredictionFiles` (docs/howto/scaling_out.md).
 
         A budget that ends before the last row raises :class:`thrifty.errors.BudgetExceeded`; its
         ``prediction`` holds the rows that are answered.
@@ -506,10 +468,10 @@ class Lifetime:
         >>> life.predict("either", [[1, 0], [0, 0]])
         Prediction(2 rows, 3 cells bought for 3)
         """
-        self.refresh()
+        self._refresh()
         if isinstance(X, str | PathLike) or out is not None:
             return self._predict_parts(
-                name, X, stop, spend, per_row, engine, n_jobs, out, id, source
+                name, X, stop, spend, per_row, engine, n_jobs, out, id, source, missing
             )
         if engine is not None or n_jobs is not None or id is not None or source is not None:
             raise BadParameter(
@@ -522,8 +484,10 @@ class Lifetime:
             if isinstance(stop, Mapping):
                 raise BadParameter("a mapping of rules is for several tasks; got one name.")
             version = self._versions.present(name)
-            return self._runs.predict(name, self[name], X, stop, spend, per_row, version)
-        models = {one: self[one] for one in distinct(name)}
+            return self._runs.predict(
+                name, self._versions.model(name), X, stop, spend, per_row, version, missing
+            )
+        models = {one: self._versions.model(one) for one in distinct(name)}
         return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
 
     def _predict_parts(
@@ -538,6 +502,7 @@ class Lifetime:
         out: str | PathLike[str] | None,
         id: str | None,
         source: str | None,
+        missing: str,
     ) -> PredictionFiles:
         from thrifty.lifetime.prediction_parts import PartsAsked, predict_parts
 
@@ -552,8 +517,10 @@ class Lifetime:
                 "in place of spend=: no part knows what the others cost."
             )
         version = self._versions.present(name)
-        asked = PartsAsked(name, X, out, stop, per_row, engine, n_jobs, id, source, version)
-        return predict_parts(asked, self[name], self._runs, self._shelf.doors)
+        asked = PartsAsked(
+            name, X, out, stop, per_row, engine, n_jobs, id, source, version, missing
+        )
+        return predict_parts(asked, self._versions.model(name), self._runs, self._shelf.doors)
 
     def ask(
         self,
@@ -591,10 +558,10 @@ class Lifetime:
         """
         from thrifty.lifetime.interview import Interview  # models take long to load
 
-        self.refresh()
+        self._refresh()
         tasks = distinct([names] if isinstance(names, str) else names)
         return Interview(
-            {one: self[one] for one in tasks},
+            {one: self._versions.model(one) for one in tasks},
             self._runs,
             self._shelf.doors,
             stop=stop,
@@ -603,45 +570,6 @@ class Lifetime:
             id=id,
             source=source,
         )
-
-    def outcomes(
-        self,
-        name: str,
-        ids: Sequence[object] | None = None,
-        y: LabelsLike | None = None,
-        *,
-        at: float | None = None,
-    ) -> Monitor:
-        """What became true of rows that were predicted; and whether the model is still as good.
-
-        A test that may be looked at every day: false alarms in at most 5 of 100 years of daily
-        looks (:mod:`thrifty.lifetime.monitoring`). Without ids: how it stands. For two classes, and
-        rows of sources whose examples have ids.
-
-        Parameters
-        ----------
-        ids : sequence or None
-            of examples that this task's model has predicted
-        y : sequence or None
-            what each turned out to be
-        at : float or None
-            when that became known, in seconds since 1970; None: now
-        """
-        self.refresh()
-        self[name]  # says which tasks there are
-        if ids is None or y is None:
-            return self._outcomes.monitor(name)
-        return self._outcomes.tell(name, ids, y, at)
-
-    def monitors(self) -> list[Monitor]:
-        """Of each model with outcomes, how its present version does on what became true.
-
-        >>> import thrifty
-        >>> thrifty.Lifetime().monitors()
-        []
-        """
-        self.refresh()
-        return self._outcomes.monitors()
 
     def retire(self, *names: str, undo: bool = False) -> tuple[str, ...]:
         """Say that features can no longer be had: nothing asks for them, nothing is paid for them.
@@ -655,7 +583,7 @@ class Lifetime:
         ('Creatinine',)
         """
         doors, saved = self._shelf.doors, self._shelf.saved
-        self.refresh()
+        self._refresh()
         kept = tuple(n for n in doors.settings.retired if n not in names)
         retired = kept if undo else (*kept, *dict.fromkeys(map(str, names)))
         if saved is not None:
@@ -674,6 +602,7 @@ class Lifetime:
         recall: float | None = None,
         of: object = None,
         confidence: float = 0.95,
+        cascade: Sequence[Oracle] = (),
         spend: MoneyLike = None,
         random_state: int | None = None,
     ) -> Answers:
@@ -693,9 +622,16 @@ class Lifetime:
         confidence : float
             all that is asked for holds with this probability at least, over the rows that are drawn
             for it, for these rows and whatever the model is worth
+        cascade : sequence of Oracle
+            models that may be asked before the oracle, each an ``Oracle(ask, price=, name=,
+            confidence=True)``: who of them is asked at all and how far a row goes is learned from
+            few rows, for the least money, and the certificate covers the whole chain
+            (:mod:`thrifty.certified.cascade` says why). The task's own model is the first of them;
+            without a task of this name the cascade answers alone. A question with ``answerers`` as
+            oracle is such a cascade: the last of them is the oracle
         spend : None, number or str
-            the most that labels may cost; where it is not enough there is no certificate, and
-            :class:`thrifty.errors.BudgetExceeded` says so
+            the most that labels and members may cost; where it is not enough there is no
+            certificate, and :class:`thrifty.errors.BudgetExceeded` says so
         random_state : int or None
             seed of the rows that are drawn; None: nobody can know them
 
@@ -713,10 +649,16 @@ class Lifetime:
         >>> answers.certificate.by_model > 2500, bool(np.mean(answers.values == y[300:]) >= 0.95)
         (True, True)
         """
-        self.refresh()
-        prediction = self._runs.predict(name, self[name], X, None, None, None)
+        self._refresh()
+        cascade = tuple(cascade) or oracle.cascade
         wanted = Promise(agree, precision, recall, of, confidence)
-        return self._answering.answer(name, prediction, X, oracle, wanted, spend, random_state)
+        prediction, task = None, name
+        if not cascade or name in self:
+            prediction = self._runs.predict(name, self._versions.model(name), X, None, None, None)
+            task = self._versions.task_of(name)
+        return self._answering.answer(
+            task, prediction, X, oracle, wanted, spend, random_state, cascade
+        )
 
     def metered(
         self,
@@ -771,7 +713,7 @@ class Lifetime:
 
         Its cost stays in the balance. The representation keeps what it taught.
         """
-        self[name]  # says which tasks there are
+        self._versions.check(name)  # says which tasks there are
         if name not in self:
             raise BadInput(f"forget a task, not one of its versions; got {name!r}.")
         saved = self._shelf.saved
@@ -782,66 +724,21 @@ class Lifetime:
 
         if saved is not None:
             saved.book.write(work)
-            self.refresh()
+            self._refresh()
         else:
             self._versions.forget_in_memory(name)
             self._bills.forget(self._shelf.tasks.pop(name))
 
-    def gaps(self, source: str | None = None) -> list[Gap]:
-        """Cells that count as gaps, of all sources or one: a provider failed on them ``tries``
-        times (``Source.from_callable(..., on_failure="gap")``). They are not asked for again.
-        """
-        return self.ledger.gaps(source)
-
-    def forget_gaps(
-        self,
-        source: str | None = None,
-        *,
-        features: Sequence[str] | None = None,
-        examples: Sequence[object] | None = None,
-    ) -> int:
-        """Let gaps be asked for again: all, or those of a source, some features, some examples.
-
-        Returns how many there were.
-        """
-        return self.ledger.forget_gaps(source, features, examples)
-
-    def purge(self, example: str) -> Purged:
-        """Take out every value of an example and its id, of the whole store; its bill stays.
-
-        Cells and bought labels, answers, outcomes, interviews, and its rows in the tables of models
-        of every version and lifetime: those models are fitted again without it. Copies that were
-        made before still hold it.
-
-        >>> import numpy as np
-        >>> import thrifty
-        >>> X = np.random.default_rng(0).normal(size=(60, 2))
-        >>> source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(60)], name="lab")
-        >>> life = thrifty.Lifetime(store=thrifty.stores.MemoryStore(), random_state=0)
-        >>> _ = life.learn("ill", source, X[:, 0] + X[:, 1] > 0)
-        >>> life.purge("p7").fitted_again
-        ('ill',)
-        """
-        from thrifty.lifetime.purging import purge_everywhere  # models take long to load
-
-        book, at = self.ledger.book, time.time()
-        found: Purged = book.write(lambda pages: purge_everywhere(pages, str(example), at))
-        shrink = getattr(getattr(book, "store", None), "shrink", None)
-        if shrink is not None:
-            shrink()
-        self.refresh()
-        return found
-
-    def note_label(self, source: Source, name: str) -> None:
+    def _note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""
         if source.name:
             self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
-    def labels_of(self, source: Source) -> set[str]:
+    def _labels_of(self, source: Source) -> set[str]:
         """Columns of a named source that were noted as labels."""
         return self._shelf.doors.labels_of(source)
 
-    def fits_in(self, X: TableLike) -> bool:
+    def _fits_in(self, X: TableLike) -> bool:
         """Whether X has the lifetime's features in their order, as workers need them."""
         return come_in_order(self._shelf.now.features, X)
 
@@ -870,9 +767,9 @@ class Lifetime:
         return self._shelf.rule
 
     @property
-    def row_seed(self) -> int:
+    def _row_seed(self) -> int:
         """Of the order in which learners take rows: ``random_state``, or a secret of the store."""
-        return self._shelf.doors.settings.row_seed or 0
+        return self._shelf.doors.settings.drawn_row_seed
 
     @property
     def budget(self) -> Budget | None:
@@ -885,19 +782,51 @@ class Lifetime:
         return self._shelf.doors.settings.prices
 
     @property
-    def kinds(self) -> JsonLike:
+    def _kinds(self) -> JsonLike:
         """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
         return dict(self._shelf.doors.settings.kinds or {})
 
     @property
-    def na(self) -> JsonLike:
+    def _na(self) -> JsonLike:
         """Codes that stand for a gap, by feature ("": in every one): told, or found."""
         return dict(self._shelf.doors.settings.na or {})
 
     @property
     def ledger(self) -> Ledger:
-        """Every cell ever bought: its balance, what is in doubt, and how to resolve it."""
-        return self._shelf.doors.ledger
+        """Every cell ever bought: what is in doubt and how to resolve it, gaps, purges, changes."""
+        found = self._shelf.doors.ledger
+        found.purging = self._purge
+        return found
+
+    def _purge(self, example: str) -> Purged:
+        from thrifty.lifetime.purging import purge_everywhere  # models take long to load
+
+        book, at = self._shelf.doors.ledger.book, time.time()
+        found: Purged = book.write(lambda pages: purge_everywhere(pages, str(example), at))
+        shrink = getattr(getattr(book, "store", None), "shrink", None)
+        if shrink is not None:
+            shrink()
+        self._refresh()
+        return found
+
+    def _monitors(self) -> list[Monitor]:
+        """Of each model with outcomes, how its present version does on what became true."""
+        self._refresh()
+        return self._outcomes.monitors()
+
+    def report(self, path: str | PathLike[str], *, title: str = "lifetime") -> Path:
+        """Write its report: one HTML page that needs no network; returns where it is.
+
+        >>> import tempfile, thrifty
+        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+        >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     "1 task learned" in life.report(f"{folder}/life.html").read_text()
+        True
+        """
+        # The room of reports lies above this one: it is asked for by its name.
+        made: Path = import_module("thrifty.report").save_report(self, path, title=title)
+        return made
 
     def balance(self) -> Balance:
         """What was spent, what is reserved for open purchases, what is left; and what all costs."""
@@ -920,23 +849,18 @@ class Lifetime:
         rule = None if agnostic is None else as_rule(agnostic)
         self._shelf.change(family, rule, Settings(prices, budget, kinds=kinds))
 
-    def suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:
+    def _suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:
         """Quote with other prices or another budget; the store keeps its own, nothing is written.
 
         >>> import thrifty
         >>> life = thrifty.Lifetime(prices=2)
-        >>> life.suppose(prices=3)
+        >>> life._suppose(prices=3)
         >>> life.quote("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5).cost
         60.0
         """
         self._shelf.suppose(Settings(prices, budget))
 
-    def changes(self) -> list[tuple[float, str, object, object]]:
-        """What was changed on purpose: (when, what, before, after)."""
-        saved = self._shelf.saved
-        return [] if saved is None else saved.book.read(lambda pages: pages.changes())
-
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Take in what other processes have learned in the same store."""
         self._shelf.refresh()
 
@@ -950,9 +874,9 @@ class Lifetime:
         """Every learned task, in the order of learning."""
         return tuple(self._shelf.tasks.values())
 
-    def __getitem__(self, name: str) -> Any:
-        """The model of a task, or of one of its versions, ``life["diabetes@2"]``."""
-        return self._versions.model(name)
+    def __getitem__(self, name: str) -> Task:
+        """A task, or one of its versions, ``life["diabetes@2"]``."""
+        return Task(name, self._shelf, self._versions, self._outcomes)
 
     def __contains__(self, name: object) -> bool:
         return name in self._shelf.tasks
@@ -973,11 +897,18 @@ class Lifetime:
         """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""
         return self._bills.frame(self.tasks)
 
-    def bill_rows(self) -> list[dict[str, object]]:
+    def _bill_rows(self) -> list[dict[str, object]]:
         """The same rows as plain data."""
         return self._bills.rows(self.tasks)
 
-    def rows_beside(self) -> list[dict[str, object]]:
+    def _bill_lines(self) -> dict[str, list[tuple[str, int, float]]]:
+        """The bill by what was ordered, (what, how often, amount), the dearest first.
+
+        Of "learning", updates included, and of "predictions"; each sums to what the balance says.
+        """
+        return self._bills.lines(self.tasks)
+
+    def _rows_beside(self) -> list[dict[str, object]]:
         """Those that are no learned task, predictions with when ("at") and on how many rows."""
         return self._bills.beside(self.tasks)
 

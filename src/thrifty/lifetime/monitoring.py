@@ -1,46 +1,74 @@
 """Is a model still as good as when it was learned? A test that may be looked at every day.
 
-When a model was learned, rows left out of its fits gave scores to both classes: the reference. How
-far outcomes lie below it is measured in standard errors, those of both sides, in two ways. *The
-distance of the classes*: the AUROC, with the errors of DeLong, DeLong and Clarke-Pearson (1988),
-and the same in normal scores of the reference (van der Waerden), which a shift of either class
-moves with less noise than ranks. *The positives alone*: their places among the reference's
-negatives; it counts a little less, and not where the negatives have moved along, for then the AUROC
-is as it was. The larger of the two decides.
+When a model was learned, rows left out of its fits gave scores to both classes: the reference. If
+nothing has changed, scores of outcomes and of the reference are drawn alike in each class, and it
+is chance which of them are which. So each class is compared by ranks, in normal scores (van der
+Waerden), whose variance over all such draws is known: nothing is estimated from the reference, and
+the test is as exact with 60 rows or an AUROC of .99 as with thousands. *Both classes*: positives
+that stand lower and negatives that stand higher, added. *The positives alone*: with less noise; it
+counts :data:`_LESS` standard errors less, and not where the negatives have come down as well, for
+then the AUROC is as it was. The larger of the two decides, and its chance is that of either.
 
-A look every day would find something sooner or later. So the test decides at set places alone: when
-outcomes are worth as much as :data:`BLOCK` of each class (a third positive, 299 outcomes), and then
-for each further block, each pair of blocks, four, eight, and so on, from which it follows that a
-fall in autumn is not thinned by a good summer. Looking in between changes nothing. The first block
-has nearly all of the chance of a false alarm, because a fall from .80 to .70 is to be found by its
-end; the others share the rest, each less than the one before, so that a year of any length has at
-most 5 % (`python benchmarks/monitoring.py`; the levels were chosen on other seeds than it reports).
+A look every day would find something sooner or later. So the test decides at set places alone.
+Outcomes are worth n1 n0 / (n1 + n0) of their positives and negatives. The first decision is at half
+a :data:`BLOCK`, six more follow until it is full (a third positive: about 299 outcomes), so that a
+fall is seen soon, whenever the positives come; then one for each further block, each pair of
+blocks, four, eight, and so on, from which it follows that a fall in autumn is not thinned by a good
+summer. Looking in between changes nothing. The first block has nearly all of the chance of a false
+alarm; the others share the rest, each less than the one before, so that a year of any length has at
+most 5 % (`python benchmarks/promises.py monitoring`; the levels were chosen on other seeds).
+
+Have inputs moved? Cells that predictions asked for, held against those that were learned from.
+
+Of every feature of a model, the cells it was learned from are laid into at most eight bins of equal
+weight (categories are bins of their own) and one for gaps; a prediction counts what it is told in
+the same bins. Counts are kept, never values. A feature that was asked of some rows alone says
+nothing here: which rows were asked for it depends on what was told before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import NormalDist
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
+from thrifty.typing import AnyArray
 
-__all__ = ["BLOCK", "Reference", "Watched", "begins", "watch"]
+if TYPE_CHECKING:
+    from thrifty.models.table import Table
+
+__all__ = [
+    "BLOCK",
+    "HasTable",
+    "InputBins",
+    "InputCounts",
+    "Moved",
+    "Reference",
+    "Watched",
+    "begins",
+    "bins_of",
+    "moved_inputs",
+    "watch",
+]
 
 #: what a block of outcomes is worth: n1 n0 / (n1 + n0) of its positives and negatives
 BLOCK = 66.5
-#: chance of a false alarm at the end of the first block, at half of it, and of all others together
-#: on each level; see above
-_FIRST, _HALF, _LATER = 0.0345, 0.0005, 0.0008
-#: how much normal scores count beside the AUROC; by how many standard errors less the positives
-#: count alone, and how far the negatives may have come along. Chosen among 18 by 3,000 runs of one
-#: block with other seeds
-_NORMAL_PART, _LESS, _ALONG = 0.7, 0.4, 1.5
-#: the least spread that a standard error is made of, where one class has hardly any
-_LEAST_SPREAD = 1e-3
+#: shares of the first block at which it is judged, and the chance of a false alarm at each; what is
+#: found before :data:`_SPEAKS` is full is told, but that nothing was found says too little
+_SHARES = (0.5, 0.625, 0.75, 0.8125, 0.875, 0.9375, 1.0)
+_CHANCES = (0.0015, 0.006, 0.016, 0.02, 0.025, 0.03, 0.036)
+_SPEAKS = 0.75
+#: chance of the first of all other decisions on each level; the k-th has it over k to the 1.5
+_LATER = 0.0008
+#: by how many standard errors less the positives count alone, and how far the negatives may have
+#: come along
+_LESS, _ALONG = 0.3, 2.0
+#: for the variance of scores that are all alike
+_TINY = 1e-12
 _NORMAL = NormalDist()
 
 
@@ -72,7 +100,7 @@ class Reference:
         value = self.auroc
         return float(max(value - 1.96 * error, 0)), float(min(value + 1.96 * error, 1))
 
-    @cached_property
+    @property
     def _places(self) -> tuple[Floats, Floats]:
         """Of each positive the share of negatives below it; of each negative, positives above."""
         p = _share_below(self.negatives, self.positives)
@@ -80,46 +108,33 @@ class Reference:
 
     def fallen(self, scores: Floats, y: Bools) -> float:
         """How far below it outcomes stand, in standard errors."""
-        p, n = self._places
-        n1, n0 = int(y.sum()), int((~y).sum())
-        of_p, of_n = _variance(p, n1), _variance(n, n0)
-        now = float(_share_below(scores[~y], scores[y]).mean())
-        by_auroc = (p.mean() - now) / np.sqrt(of_p + of_n)
-        by_both = _NORMAL_PART * self._distance_fallen(scores, y) + (1 - _NORMAL_PART) * by_auroc
-        here = self._ordered
-        positives = p.mean() - _share_below(here.negatives, scores[y]).mean()
-        negatives = n.mean() - 1 + _share_below(here.positives, scores[~y]).mean()
-        along = negatives < -_ALONG * np.sqrt(of_n)
-        alone = -np.inf if along else positives / np.sqrt(of_p) - _LESS
-        return float(max(by_both, alone))
-
-    def _distance_fallen(self, scores: Floats, y: Bools) -> float:
-        p, n = self._normal_scores
-        new_p, new_n = self._normal(scores[y]), self._normal(scores[~y])
-        fallen = (p.mean() - n.mean()) - (new_p.mean() - new_n.mean())
-        return float(fallen / np.sqrt(_variance(p, len(new_p)) + _variance(n, len(new_n))))
-
-    @cached_property
-    def _normal_scores(self) -> tuple[Floats, Floats]:
-        return self._normal(self.positives), self._normal(self.negatives)
-
-    @cached_property
-    def _ordered(self) -> Reference:
-        return Reference(np.sort(self.negatives), np.sort(self.positives))
-
-    def _normal(self, scores: Floats) -> Floats:
-        """Normal scores in the reference, both classes counting alike."""
-        from scipy.special import ndtri  # takes long to load
-
-        here = self._ordered
-        share = (_share_below(here.negatives, scores) + _share_below(here.positives, scores)) / 2
-        least = 0.5 / (len(self.negatives) + len(self.positives))
-        return np.asarray(ndtri(np.clip(share, least, 1 - least)))
+        lower, of_lower = _moved_down(self.positives, scores[y])
+        higher, of_higher = _moved_down(scores[~y], self.negatives)
+        both = (lower + higher) / max(of_lower + of_higher, _TINY) ** 0.5
+        if higher / max(of_higher, _TINY) ** 0.5 < -_ALONG:
+            return float(both)
+        return float(max(both, lower / max(of_lower, _TINY) ** 0.5 - _LESS))
 
 
-def _variance(reference: Floats, n: int) -> float:
-    """Of the difference of two means: of the reference's values, and of n outcomes'."""
-    return float(max(reference.std(), _LEAST_SPREAD) ** 2 * (1 / n + 1 / len(reference)))
+def _chance(fallen: float) -> float:
+    """At most the chance that either of the two comparisons stands so far below by luck."""
+    return _NORMAL.cdf(-fallen) + _NORMAL.cdf(-fallen - _LESS)
+
+
+def _moved_down(before: Floats, after: Floats) -> tuple[float, float]:
+    """By how many normal scores ``after`` is lower, and the variance of that among all draws.
+
+    >>> down, variance = _moved_down(np.array([1.0, 2, 3, 4]), np.array([0.0, 0, 0]))
+    >>> down / variance**0.5 > 2
+    True
+    """
+    from scipy.special import ndtri  # takes long to load
+
+    both = np.concatenate([before, after])
+    normal = ndtri(_share_below(both, both))  # ties in the middle: never 0 or 1
+    down = normal[: len(before)].mean() - normal[len(before) :].mean()
+    spread = ((normal - normal.mean()) ** 2).sum() / max(len(both) - 1, 1)
+    return float(down), float(spread * (1 / len(before) + 1 / len(after)))
 
 
 def _share_below(reference: Floats, scores: Floats) -> Floats:
@@ -133,7 +148,7 @@ def _share_below(reference: Floats, scores: Floats) -> Floats:
 class Watched:
     """What the test has decided: at which outcome it cried.
 
-    ``decided`` is the last outcome at which it has decided anything, None before the first block.
+    ``decided`` is the outcome from which on it says that a model is as good as it was, None before.
     """
 
     alarm_at: int | None
@@ -160,12 +175,11 @@ def watch(reference: Reference, scores: Floats, y: Bools) -> Watched:
     'too few to say'
     """
     y = np.asarray(y, dtype=bool)
-    ends = _ends(y, BLOCK)
-    decided = int(ends[0]) if len(ends) else None
-    for start, end, chance in _decisions(y, ends):
-        if reference.fallen(scores[start:end], y[start:end]) > -_NORMAL.inv_cdf(chance):
+    for start, end, chance in _decisions(y):
+        if _chance(reference.fallen(scores[start:end], y[start:end])) < chance:
             return Watched(end - 1, end - 1)
-    return Watched(None, decided)
+    speaks = _ends(y, _SPEAKS * BLOCK)[:1]
+    return Watched(None, int(speaks[0]) if len(speaks) else None)
 
 
 def _ends(y: Bools, worth: float) -> Ints:
@@ -186,19 +200,23 @@ def _ends(y: Bools, worth: float) -> Ints:
         ends.append(start)
 
 
-def _decisions(y: Bools, ends: Ints) -> Iterator[tuple[int, int, float]]:
+def _decisions(y: Bools) -> Iterator[tuple[int, int, float]]:
     """From where to where outcomes are judged, and with which chance of a false alarm.
 
     They come in the order of their ends.
     """
-    found = [(0, int(end), _HALF) for end in _ends(y, BLOCK / 2)[:1]]
+    ends = _ends(y, BLOCK)
+    found = [
+        (0, int(end), chance)
+        for share, chance in zip(_SHARES, _CHANCES)
+        for end in _ends(y, share * BLOCK)[:1]
+    ]
     starts = np.concatenate([[0], ends])
     level = 0
     while 2**level <= len(ends):
         size = 2**level
-        for k in range(len(ends) // size):
-            later = _LATER / (k + 1) ** 1.5
-            chance = _FIRST if level == k == 0 else later
+        for k in range(level == 0, len(ends) // size):
+            chance = _LATER / (k + 1) ** 1.5
             found.append((int(starts[k * size]), int(starts[(k + 1) * size]), chance))
         level += 1
     yield from sorted(found, key=lambda one: (one[1], -one[0]))
@@ -220,3 +238,150 @@ def begins(reference: Reference, scores: Floats, y: Bools, places: Sequence[int]
         if n1 * n0 > 0 and n1 * n0 >= BLOCK / 4 * (n1 + n0):
             worth.append(start)
     return max(worth or [0], key=lambda start: reference.fallen(scores[start:], y[start:]))
+
+
+_BINS = 8
+#: the last bin is that of gaps
+_WIDTH = _BINS + 1
+#: rows that are counted at once
+_AT_ONCE = 8192
+#: how unlikely counts must be, over all features together, and how far shares must have moved (the
+#: population stability index; .1 is where its users begin to look): many rows find any trifle
+_CHANCE, _FAR = 0.01, 0.1
+
+
+@runtime_checkable
+class HasTable(Protocol):
+    """A model that keeps what it was learned from."""
+
+    feature_names_: tuple[str, ...]
+    table_: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A feature whose values are not spread as they were: how far, and how many rows say so."""
+
+    feature: str
+    distance: float
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class InputBins:
+    """Where the bins of each feature end, and what share of what was learned from is in each.
+
+    ``counted`` is how many rows those shares are worth.
+    """
+
+    features: Ints
+    edges: Floats
+    shares: Floats
+    counted: Floats
+
+    def places(self, positions: Ints, values: Floats) -> Ints:
+        """The bin of each value, (n, k); in the bins of one position each column."""
+        found = np.zeros(values.shape, dtype=np.int64)
+        for edge in self.edges[positions].T:  # NaN, where there are fewer, is below nothing
+            found += edge < values
+        return np.where(np.isnan(values), _BINS, found)
+
+
+def bins_of(table: Table) -> InputBins:
+    """The bins of a table, each with about as much weight as any other.
+
+    >>> from thrifty.models.table import Table
+    >>> values = np.arange(80.0)[:, None]
+    >>> table = Table(np.array([3]), np.arange(80), values, np.ones((80, 1), bool), np.ones(80),
+    ...               np.zeros(80))
+    >>> bins_of(table).shares.round(3).tolist()
+    [[0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.0]]
+    """
+    k = len(table.features)
+    edges, shares, counted = np.full((k, _BINS - 1), np.nan), np.zeros((k, _WIDTH)), np.zeros(k)
+    for i in range(k):
+        there = table.bought[:, i]
+        values = table.values[there, i].astype(np.float64)
+        weights = table.weights[there].astype(np.float64)
+        known = ~np.isnan(values)
+        if known.any():
+            order = np.argsort(values[known], kind="stable")
+            level = np.cumsum(weights[known][order]) / weights[known].sum()
+            at = np.searchsorted(level, np.arange(1, _BINS) / _BINS, side="left")
+            ends = np.unique(values[known][order][np.minimum(at, len(order) - 1)])
+            edges[i, : len(ends)] = ends
+        one = InputBins(table.features[i : i + 1], edges[i : i + 1], shares[:1], counted[:1])
+        total = weights.sum()
+        if total > 0:
+            bins = one.places(np.zeros(1, dtype=np.int64), values[:, None])[:, 0]
+            shares[i] = np.bincount(bins, weights, minlength=_WIDTH) / total
+            counted[i] = total**2 / (weights**2).sum()
+    return InputBins(table.features, edges, shares, counted)
+
+
+class InputCounts:
+    """What a prediction is told, in the bins of its model."""
+
+    def __init__(self, bins: InputBins) -> None:
+        self._bins = bins
+        self._at = {f: i for i, f in enumerate(bins.features.tolist())}
+        self.counts = np.zeros((len(bins.features), _WIDTH), dtype=np.int64)
+        #: by row, the positions that were told: a row is counted once
+        self._seen: Bools = np.zeros((0, len(bins.features)), dtype=np.bool_)
+
+    def __call__(self, rows: Ints, features: Ints, values: AnyArray) -> None:
+        """Watches a door."""
+        known = [(c, self._at[f]) for c, f in enumerate(features.tolist()) if f in self._at]
+        if not known or not len(rows):
+            return
+        columns, positions = np.array(known, dtype=np.int64).T
+        self._make_room(int(rows.max()) + 1)
+        _, first = np.unique(rows, return_index=True)  # a row may be asked for twice
+        for start in range(0, len(first), _AT_ONCE):
+            some = first[start : start + _AT_ONCE]
+            told = np.asarray(values[some[:, None], columns], dtype=np.float64)
+            self._count(rows[some][:, None], positions, told)
+
+    def _make_room(self, n: int) -> None:
+        if n > len(self._seen):
+            more = np.zeros((max(n, 2 * len(self._seen)), self._seen.shape[1]), dtype=np.bool_)
+            more[: len(self._seen)] = self._seen
+            self._seen = more
+
+    def _count(self, rows: Ints, positions: Ints, told: Floats) -> None:
+        """Rows (n, 1) and the positions of their columns; what is told of them, (n, k)."""
+        new = ~self._seen[rows, positions]
+        self._seen[rows, positions] = True
+        at = np.broadcast_to(positions, told.shape)[new] * _WIDTH
+        bins = self._bins.places(positions, told)[new]
+        self.counts += np.bincount(at + bins, minlength=self.counts.size).reshape(self.counts.shape)
+
+
+def moved_inputs(
+    names: tuple[str, ...], shares: Floats, counted: Floats, counts: Ints, rows: int
+) -> tuple[Moved, ...]:
+    """Features asked of all rows whose counts are not those that were learned from, farthest first.
+
+    >>> shares, counted = np.full((1, 9), 1 / 9), np.array([900.0])
+    >>> moved_inputs(("tsh",), shares, counted, np.array([[100] * 9]), 900)
+    ()
+    >>> moved_inputs(("tsh",), shares, counted, np.array([[300, 75, 75, 75, 75, 75, 75, 75, 75]]),
+    ...              900)
+    (Moved(feature='tsh', distance=0.30..., rows=900),)
+    """
+    from scipy.special import chdtrc  # takes long to load
+
+    asked = np.flatnonzero((counts.sum(axis=1) == rows) & (rows > 0) & (counted > 0))
+    found = []
+    for i in asked.tolist():
+        now = counts[i] / rows
+        both = (counts[i] + shares[i] * counted[i]) / (rows + counted[i])
+        there = both > 0
+        apart = (now[there] - shares[i][there]) ** 2 / both[there]
+        statistic = float(apart.sum()) / (1 / rows + 1 / counted[i])
+        chance = float(chdtrc(max(int(there.sum()) - 1, 1), statistic))
+        a, b = (now + 0.5 / rows), (shares[i] + 0.5 / counted[i])
+        distance = float(((a / a.sum() - b / b.sum()) * np.log(a / a.sum() * b.sum() / b)).sum())
+        if chance < _CHANCE / len(asked) and distance > _FAR:
+            found.append(Moved(names[i], distance, rows))
+    return tuple(sorted(found, key=lambda one: -one.distance))

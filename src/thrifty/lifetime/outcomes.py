@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import calendar
 import time
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.checks import checked_ids
-from thrifty.errors import BadInput, StoreUnwritable
+from thrifty.errors import BadInput, RowsLeftOut, StoreUnwritable
 from thrifty.labels.partly import known_labels
-from thrifty.lifetime.inputs import HasTable, Moved, bins_of, moved_inputs
-from thrifty.lifetime.monitoring import Reference, begins, watch
+from thrifty.lifetime.learned import About
+from thrifty.lifetime.monitoring import (
+    HasTable,
+    Moved,
+    Reference,
+    begins,
+    bins_of,
+    moved_inputs,
+    watch,
+)
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.versions import Versions
-from thrifty.stores.outcome_pages import OutcomePages
+from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
-from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import AnyArray, Fields, LabelsLike
+from thrifty.untrusted import readable
 
 __all__ = ["Monitor", "Outcomes", "Period", "read_monitor", "read_monitors"]
 
 _DAY = 86_400.0
+#: 0.2 took moments in milliseconds as they came; in seconds this is the year 5138
+_MILLISECONDS = 1e11
 #: rows of either class that a period needs for an AUROC
 _FEW = 5
 
@@ -60,7 +71,7 @@ class Monitor:
     task : str
         whose model
     outcomes, positives : int
-        how many are known, and how many of them are of the second class
+        how many are known, and how many of them are of the class of interest
     auroc, auroc_learned : float or None
         on them, and on rows left out when it was learned
     expected, seen : float or None
@@ -83,6 +94,10 @@ class Monitor:
         which version of the model
     learned_low, learned_high : float or None
         the interval of ``auroc_learned``
+    positive : object
+        the class of interest; None: the second, as in stores of 0.2
+    unknown : tuple of str
+        ids among the outcomes told last that were never predicted: nothing was booked of them
     """
 
     task: str
@@ -102,9 +117,12 @@ class Monitor:
     version: int = 1
     learned_low: float | None = None
     learned_high: float | None = None
+    positive: object = None
+    unknown: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        told = f"{self.task}: {self.sentence} ({self.outcomes} outcomes, {self.positives} positive"
+        of = "positive" if self.positive is None else f"{self.positive}"
+        told = f"{self.task}: {self.sentence} ({self.outcomes} outcomes, {self.positives} {of}"
         if self.auroc is not None and self.auroc_learned is not None:
             told += f"; AUROC {self.auroc:.3f}, {self.auroc_learned:.3f} when it was learned"
         if self.expected is not None and self.seen is not None:
@@ -131,44 +149,62 @@ class Outcomes:
         return self._shelf.doors.ledger.book
 
     def tell(self, name: str, ids: Sequence[object], y: LabelsLike, at: float | None) -> Monitor:
-        """Outcomes of rows that were predicted; see :meth:`thrifty.Lifetime.outcomes`."""
+        """Outcomes of rows that were predicted; see :meth:`thrifty.lifetime.task.Task.outcomes`."""
+        at = _moment(at)
         model = self._versions.model(name)
         classes = getattr(model, "classes_", None)
         if classes is None or len(classes) != 2:
             raise BadInput(
                 f"outcomes are watched for models of two classes; {name!r} is another one."
             )
-        # a list as it is: among texts numpy would make a word of a gap
-        said, rows = known_labels(y if isinstance(y, list | tuple) else np.asarray(y))
         given = checked_ids(list(ids), len(list(ids)))
-        if len(given) != len(np.asarray(y)):
-            raise BadInput(f"one outcome per id: got {len(given)} ids and {len(np.asarray(y))}.")
+        with readable("y, the outcomes,", BadInput):
+            shape = np.shape(np.asarray(y, dtype=object))
+        if shape != (len(given),):
+            raise BadInput(f"one outcome per id: got {len(given)} ids and y of shape {shape}.")
+        with readable("y, the outcomes,", BadInput):
+            # a list as it is: among texts numpy would make a word of a gap
+            said, rows = known_labels(y if isinstance(y, list | tuple) else np.asarray(y))
         given = given if rows is None else tuple(given[i] for i in rows.tolist())
         place = {c: i for i, c in enumerate(classes.tolist())}
-        codes = [place.get(v, -1) for v in np.asarray(said).tolist()]
+        listed = said if isinstance(said, list | tuple) else np.asarray(said).tolist()
+        codes = [place.get(v, -1) if isinstance(v, Hashable) else -1 for v in listed]
         if min(codes, default=0) < 0:
-            odd = np.asarray(said).tolist()[codes.index(-1)]
+            odd = listed[codes.index(-1)]
             raise BadInput(f"an outcome of {name!r} is one of {classes.tolist()}; got {odd!r}.")
 
-        def work(pages: SqlPages) -> None:
+        def work(pages: SqlPages) -> Ints:
             numbers = pages.numbers("example", given).astype(np.int64)
             told = OutcomePages(pages)
             answered = [a["examples"] for _, _, a in told.answers(name)]
             known = np.concatenate(answered) if answered else np.zeros(0, dtype=np.int64)
-            strange = np.flatnonzero((numbers < 0) | ~np.isin(numbers, known))
-            if len(strange):
+            strange = (numbers < 0) | ~np.isin(numbers, known)
+            if strange.all():
                 raise BadInput(
-                    f"{len(strange)} of {len(given)} rows were never predicted by {name!r}, the "
-                    f"first is {given[strange[0]]!r}: outcomes are of rows that were. Others are "
-                    "rows for life.update."
+                    f"none of the {len(given)} rows was predicted by {name!r}, the first is "
+                    f"{given[0]!r}: outcomes are of rows that were. Others are rows for "
+                    f"life[{name!r}].update."
                 )
             labels = np.array(codes, dtype=np.int32)
-            arrays: dict[str, AnyArray] = {"examples": numbers, "labels": labels}
-            told.add_outcomes(name, time.time() if at is None else at, arrays)
+            arrays: dict[str, AnyArray] = {
+                "examples": numbers[~strange],
+                "labels": labels[~strange],
+            }
+            told.add_outcomes(name, at, arrays)
+            return np.flatnonzero(strange)
 
         self._keep_reference(name)
-        self._book.write(work)
-        return self.monitor(name)
+        strange = self._book.write(work)
+        unknown = tuple(given[i] for i in strange.tolist())
+        if unknown:
+            warnings.warn(
+                f"{len(unknown)} of {len(given)} rows were never predicted by {name!r}, and left "
+                f"out: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}. The others "
+                "are booked.",
+                RowsLeftOut,
+                stacklevel=3,
+            )
+        return replace(self.monitor(name), unknown=unknown)
 
     def monitors(self) -> list[Monitor]:
         """Of each model with outcomes."""
@@ -183,10 +219,11 @@ class Outcomes:
         self._keep_reference(name)
         known = self._versions.model(name).feature_names_
         in_memory = None if self._shelf.saved is not None else self._runs.in_memory
+        about = self._shelf.tasks[name.rpartition("@")[0] or name].about
 
         def work(pages: SqlPages) -> Monitor:
             runs = pages.predictions() if in_memory is None else in_memory
-            return read_monitor(pages, name, version, runs, known)
+            return read_monitor(pages, name, version, runs, known, about)
 
         return cast(Monitor, self._book.read(work))
 
@@ -218,16 +255,27 @@ def read_monitors(pages: SqlPages) -> list[Monitor]:
         heads = VersionPages(pages).heads(name)
         version = next((head.number for head in heads if head.state == "present"), 1)
         known = pages.state().features or ()
-        found.append(read_monitor(pages, name, version, pages.predictions(), known))
+        about = About.of(pages.receipt_of(name))
+        found.append(read_monitor(pages, name, version, pages.predictions(), known, about))
     return found
 
 
 def read_monitor(
-    pages: SqlPages, name: str, version: int, runs: Sequence[PredictionRow], features: Sequence[str]
+    pages: SqlPages,
+    name: str,
+    version: int,
+    runs: Sequence[PredictionRow],
+    features: Sequence[str],
+    about: About,
 ) -> Monitor:
-    """How a version of a task's model does; ``features`` are the names of all that it knows."""
+    """How a version of a task's model does; ``features`` are the names of all that it knows.
+
+    Scores and labels are kept by the second class, and turned where the first is of interest.
+    """
     told = OutcomePages(pages)
     scores, y, when = _joined(told, name, version)
+    if about.positive_first:
+        scores, y = 1 - scores, ~y
     n, positives = len(y), int(y.sum())
     answers = [arrays for by, _, arrays in told.answers(name) if by == version]
     common: Fields = {
@@ -236,11 +284,14 @@ def read_monitor(
         "version": version,
         "periods": _periods(scores, y, when),
         "days": _days(scores, y, when),
+        "positive": about.positive,
     }
     kept = told.reference(name, version)
     if kept is None:
         return Monitor(name, n, positives, None, None, None, None, None, "too few to say", **common)
     reference = Reference(kept["negatives"], kept["positives"])
+    if about.positive_first:
+        reference = Reference(1 - kept["positives"], 1 - kept["negatives"])
     watched = watch(reference, scores, y)
     sentence, since = watched.sentence, None
     if watched.alarm_at is not None:
@@ -266,6 +317,20 @@ def read_monitor(
         learned_high=high,
         **common,
     )
+
+
+def _moment(at: object) -> float:
+    """When outcomes became known; now where nothing is said."""
+    now = time.time()
+    if at is None:
+        return now
+    number = isinstance(at, int | float | np.number) and not isinstance(at, bool)
+    if not number or not 0 <= float(at) <= now + _DAY:  # type: ignore[arg-type]
+        raise BadInput(
+            "at= is when the outcomes became known, in seconds since 1970 and not later than now; "
+            f"got {at!r}. Of milliseconds take a thousandth."
+        )
+    return float(at)  # type: ignore[arg-type]
 
 
 def _spent(runs: Sequence[PredictionRow], name: str) -> float:
@@ -298,6 +363,7 @@ def _joined(told: OutcomePages, name: str, version: int) -> tuple[Floats, Bools,
             score.update(zip(arrays["examples"].tolist(), arrays["scores"].tolist()))
     last: dict[int, tuple[float, int]] = {}
     for at, arrays in told.outcomes(name):
+        at = at / 1000 if at > _MILLISECONDS else at
         for example, label in zip(arrays["examples"].tolist(), arrays["labels"].tolist()):
             last.pop(example, None)
             last[example] = (at, label)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thrifty.cells import Receipt
-from thrifty.cells.sources.parquet import opened_parquet, whole_parquet
+from thrifty.cells.sources.parquet import frame_of, opened_parquet, whole_parquet
 from thrifty.errors import BadInput
 from thrifty.typing import Json
 
@@ -102,7 +102,7 @@ def read_part(
         table = file.read_row_groups(
             range(part.begin, part.end), [*wanted, *([] if id is None else [id])]
         )
-        frame = table.slice(0, most).to_pandas()
+        frame = frame_of(table.slice(0, most))
     ids = None if id is None else [str(one) for one in frame.pop(id).tolist()]
     return frame[wanted], ids
 
@@ -189,8 +189,8 @@ class PredictionFiles:
     folder : Path
         where they are
     files : tuple of Path
-        one for each part, in the order of the rows: ``id`` (or the row's number), ``value``, a
-        ``probability of`` each class, ``cells`` and ``cost``
+        one for each part, in the order of the rows: ``id`` (or the row's number), ``value``, its
+        ``probability``, ``sure``, ``stopped``, a ``probability of`` each class, ``cells``, ``cost``
     receipt : Receipt
         what was bought by this call; parts that were there already cost nothing
     """

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from thrifty.array_types import Floats
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded
@@ -60,6 +59,8 @@ class Prediction:
         (rows, classes), None where the model gives none
     receipt : Receipt
         what was bought, reused and avoided; ``cells_per_row`` and ``cost_per_row`` of each
+    sure : array of bool
+        which rows stopped because their answer was sure, as the rule ``stop`` says
     stopped : tuple of str
         why each row stopped: "finished", "sure", "worth", "spend" or "per_row"; "budget" for those
         without an answer
@@ -82,6 +83,7 @@ class Prediction:
         self._model, self._cells = model, cells
         self.values, self.probabilities = asked.values, asked.probabilities
         self.stopped = asked.stopped
+        self.sure: NDArray[np.bool_] = np.array([why == "sure" for why in asked.stopped], np.bool_)
         self.answered: NDArray[np.bool_] = np.array(
             [why != UNANSWERED for why in asked.stopped], dtype=np.bool_
         )
@@ -127,7 +129,11 @@ class Prediction:
     def to_frame(
         self, kind: Literal["pandas", "polars"] = "pandas"
     ) -> pandas.DataFrame | polars.DataFrame:
-        """A frame of pandas or Polars, a row each: id, value, probabilities, cells, cost."""
+        """A frame of pandas or Polars, a row for each example.
+
+        Its id, the value and how probable it is, whether that is sure, why it stopped, the
+        probability of each class, how many cells were bought and what they cost.
+        """
         answers = {"value": self.values, **probability_columns(self)}
         return frame_of_answers(answers, self._cells, self.receipt, kind)
 
@@ -145,12 +151,14 @@ class Prediction:
         return explain_cells(self._cells, example, features, self.values[example])
 
 
-def probability_columns(made: Prediction, of: str = "") -> dict[str, Floats]:
-    """The probabilities as named columns; of one task among several: with its name before them."""
+def probability_columns(made: Prediction, of: str = "") -> dict[str, object]:
+    """How probable and how sure answers are, as columns; ``of``: a task's name before them."""
+    why: dict[str, object] = {f"{of}sure": made.sure, f"{of}stopped": list(made.stopped)}
     if made.probabilities is None or made.classes is None:
-        return {}
+        return why
     named = enumerate(made.classes.tolist())
-    return {f"{of}probability of {name}": made.probabilities[:, j] for j, name in named}
+    each = {f"{of}probability of {name}": made.probabilities[:, j] for j, name in named}
+    return {f"{of}probability": made.probabilities.max(axis=1), **why, **each}
 
 
 def frame_of_answers(

@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.cells import Owned, Receipt, Source
-from thrifty.cells.matching import told_names
+from thrifty.cells.features import told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike
-from thrifty.engines.pools import Pool, Promise, open_pool
+from thrifty.engines import Pool, Promise, open_pool
 from thrifty.errors import BadParameter, ThriftyError
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
@@ -67,6 +67,7 @@ class PartsAsked:
     id: str | None = None
     source: str | None = None
     version: int = 0
+    missing: str = "warn"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ def predict_parts(
     parts = parts_of(asked.X)
     there = names_of(parts[0], asked.id)
     stand_in = _Counted(1, there, model)
-    model, lacking = without_lacking(asked.task, model, stand_in, doors.settings.retired)
+    retired = doors.settings.retired
+    model, lacking = without_lacking(asked.task, model, stand_in, retired, asked.missing)
     job = _Job(
         doors.family,
         replace(doors.settings, budget=None),

@@ -1,4 +1,4 @@
-"""A running line for whatever takes more than two seconds: cells, money, rate, what is left."""
+"""A running line for whatever takes more than a second: cells, money, rate, what is left."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Progress", "line_of"]
 
 #: seconds before a line is shown, and between two of its states; where the screen is no terminal,
 #: between two lines
-_PATIENCE, _EVERY, _PLAIN = 2.0, 0.25, 10.0
+_PATIENCE, _EVERY, _PLAIN = 1.0, 0.25, 10.0
 
 #: one line on the screen at a time, whatever several threads are doing
 _SCREEN = threading.Lock()

@@ -11,6 +11,7 @@ stays, so that whoever asks for it again is told. What it cost stays on the bill
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, Self, runtime_checkable
@@ -20,18 +21,20 @@ import numpy as np
 from thrifty.array_types import Bools, Ints
 from thrifty.cells.ledger.compacted import compact_all, read_column
 from thrifty.cells.ledger.purge import purge_example
-from thrifty.cells.sources.row_keys import key_of
+from thrifty.cells.sources.checks import one_form
+from thrifty.cells.sources.some_rows import key_of
 from thrifty.errors import ThriftyError
 from thrifty.models.table import Table, table_from_dict
-from thrifty.stores.families import family_from_dict
-from thrifty.stores.outcome_pages import OutcomePages
+from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.version_pages import VersionPages
+from thrifty.stores.settings import family_from_dict
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
 __all__ = ["Purged", "purge_everywhere"]
 
+#: in the place of a category that nobody has any more
+_GONE = "(purged)"
 #: parts of a representation that hold single values, by how their names begin
 _SINGLE = ("rows %", "spreads %", "note % model %")
 
@@ -86,6 +89,7 @@ class _Kept:
 
 def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
     """Take out every value of an example, and its id, in the transaction of these pages."""
+    example = one_form(example)  # the same letters, however they are typed
     number = int(pages.numbers("example", [example])[0])
     compact_all(pages)  # what was answered stands in columns then
     values = _values_in_columns(pages, number) if number >= 0 else {}
@@ -107,6 +111,7 @@ def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
     for one in kept:
         one.gone |= _borrowed(one, values)
     again, forgotten = _fit_again([one for one in kept if one.gone.any()])
+    _forget_words(pages)
     for pattern in _SINGLE:
         pages._run("DELETE FROM known_blocks WHERE name LIKE ?", (pattern,))
     pages._run("DELETE FROM kept WHERE kind = ?", ("prefixes",))
@@ -124,6 +129,65 @@ def _values_in_columns(pages: SqlPages, number: int) -> dict[str, set[float]]:
         for value in facts.values[facts.examples == number].tolist():
             found.setdefault(named[column.number][1], set()).add(float(value))
     return found
+
+
+def _forget_words(pages: SqlPages) -> None:
+    """Categories that no cell holds any more: another word stands in their place.
+
+    A table names all of its categories, also those of cells that nobody has looked at: which of
+    them were hers alone nobody knows.
+    """
+    listed, named = pages.words(), pages.sources_of("feature")
+    used: dict[int, set[str]] = {}
+    for column in pages.columns("feature", list(listed)):
+        places = np.unique(read_column(column).values)
+        words = listed[column.number]
+        used[column.number] = {words[int(p)] for p in places[~np.isnan(places)].tolist()}
+    for feature, words in listed.items():
+        for word in set(words) - used.get(feature, set()):
+            numbers = pages._run(
+                "SELECT number FROM cell_names WHERE kind = ? AND source = ? AND name = ?",
+                ("word", str(feature), word),
+            )
+            for (number,) in numbers:
+                pages.rename("word", int(number), f"{_GONE} {int(number)}")
+            name = named[feature][1]
+            if not any(word in used.get(f, ()) for f in listed if named[f][1] == name):
+                _forget_word(pages, name, word)
+
+
+def _forget_word(pages: SqlPages, feature: str, word: str) -> None:
+    """In models that hold no such row, and in what lifetimes know of the feature."""
+    held = False
+    for one in _models(pages):
+        words = one.data.get("words") or {}
+        if word not in words.get(feature, ()):
+            continue
+        at = [j for j, f in enumerate(one.table.features.tolist()) if one.names[int(f)] == feature]
+        column = one.table.values[:, at][one.table.bought[:, at]]
+        if (column == words[feature].index(word)).any():
+            held = True
+            continue
+        data = {**one.data, "words": {**words, feature: _instead(words[feature], word)}}
+        if one.version:
+            VersionPages(one.pages).put_model(one.task, one.version, data)
+        else:
+            one.pages.put_model(one.task, data)
+    for lifetime, name, block in pages._run("SELECT lifetime, name, block FROM known_blocks"):
+        if held or not re.fullmatch(rf"note \d+ words of {re.escape(feature)}", str(name)):
+            continue
+        with readable("what the store knows of words"):
+            listed = [str(one) for one in json.loads(bytes(block))]
+        if word in listed:
+            pages._run(
+                "UPDATE known_blocks SET block = ? WHERE lifetime = ? AND name = ?",
+                (json.dumps(_instead(listed, word)).encode(), lifetime, name),
+            )
+
+
+def _instead(words: list[str], word: str) -> list[str]:
+    """Each category keeps its place."""
+    return [f"{_GONE} {at}" if one == word else one for at, one in enumerate(words)]
 
 
 def _keys(pages: SqlPages, example: str) -> Ints:

@@ -8,10 +8,15 @@ tasks by their cells per example (by their cells alone under ``Tested``, whose b
 with the examples), tasks from scratch by their share of the whole table. Before any task was reused
 the stored metafeatures themselves give an estimate. Whether a task *can* be reused is known only by
 trying; the share of the last tasks that were is in the quote.
+
+Nothing that costs is bought without a limit that a person set: where cells cost money, a task needs
+``spend=`` or a budget, and the error that says so holds the quote. Of cells that have no price a
+tenth is read, and one line says so.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -19,12 +24,21 @@ import numpy as np
 
 from thrifty.attempt import Expected, Route
 from thrifty.cells import Cells, Receipt
-from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.money import amount_text, minor_units, to_units
+from thrifty.errors import DefaultShare, LimitNeeded
+from thrifty.lifetime.booking import DEFAULT_SHARE, OpenTask
 from thrifty.lifetime.rehearsal import Rehearsed
 from thrifty.protocol import AnyFamily, Representation
 from thrifty.typing import Json
 
-__all__ = ["CallsSoFar", "Quote", "quote_rehearsed", "quote_task"]
+__all__ = [
+    "CallsSoFar",
+    "Quote",
+    "quote_rehearsed",
+    "quote_task",
+    "refuse_without_limit",
+    "say_share",
+]
 
 #: estimates look at this many tasks of a route, the latest ones
 _LATEST = 10
@@ -311,3 +325,51 @@ def _scratch_share(
         return 1.0, "every cell, until a task has shown better"
     shares = [(r.cells + r.reused_cells) / (r.n_examples * r.n_features) for r in receipts]
     return float(np.mean(shares)), f"as the last {len(receipts)} tasks that were not reused"
+
+
+def refuse_without_limit(
+    task: OpenTask, verb: str, names: Sequence[str], quote: Quote | None = None
+) -> None:
+    """Say what a task would cost, where nobody has said what it may.
+
+    ``verb``: ``learn`` or ``update``. ``quote``: what is likely; None: only the most is told.
+    """
+    if task.limited_by != "nobody":
+        return
+    cells = task.cells
+    most = cells.price_of(np.arange(cells.n_examples), np.arange(cells.n_features))
+    if not most:
+        return  # all of it is owned
+
+    def money(amount: float) -> str:
+        return amount_text(minor_units(round(amount, 2)), cells.currency)
+
+    name = repr(names[0] if len(names) == 1 else list(names))
+    likely = "" if quote is None else f"about {money(quote.cost)}, "
+    todo = (
+        f"give the lifetime a budget, Lifetime(..., budget=thrifty.Budget(total={money(most)!r}))"
+    )
+    if quote is None or quote.rehearsed:  # a family that stops where its money ends
+        call = f"life.learn({name}, X, y" if verb == "learn" else f"life[{name}].update(X, y"
+        some = f"{call}, spend='10 %')"
+        todo = f"Say spend=, for instance {some} for at most {money(most / 10)}, or {todo}"
+    else:
+        todo = f"G{todo[1:]}"
+    raise LimitNeeded(
+        f"{name} would cost {likely}at most {money(most)}, and nobody has said how much may be "
+        f"spent; nothing was bought. {todo}.",
+        quote,
+    )
+
+
+def say_share(task: OpenTask, names: Sequence[str], stacklevel: int) -> None:
+    """One line on how much is read where nobody said."""
+    cells = task.cells
+    whole = cells.n_examples * cells.n_offered
+    warnings.warn(
+        f"{', '.join(names)}: at most {cells.spend or 0:,.0f} of {whole:,} cells are read, "
+        f"{DEFAULT_SHARE:.0%}, as nobody said how many. spend='100 %', or any share, says "
+        "otherwise (told once).",
+        DefaultShare,
+        stacklevel=stacklevel,
+    )

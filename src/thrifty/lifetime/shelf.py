@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from thrifty.agnostic import Counts, Rule, as_rule
-from thrifty.errors import UnknownTask
+from thrifty.errors import BadInput, UnknownTask
 from thrifty.lazy import Estimator
 from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.learned import Learned, Parts, parts_of_row
@@ -15,7 +15,7 @@ from thrifty.protocol import AnyFamily, with_seed
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.base import StoreLike
 from thrifty.stores.pages import TaskHead
-from thrifty.stores.saved import SavedLifetime, Snapshot
+from thrifty.stores.saved import SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
 
 __all__ = ["Shelf", "default_family"]
@@ -85,6 +85,16 @@ class Shelf:
             raise UnknownTask(
                 f"no task named {name!r}; the {len(self.tasks)} learned so far begin with {known}."
             ) from None
+
+    def must_be_new(self, name: str) -> None:
+        """Refuse a name that a task has, or that versions of tasks have."""
+        if name in self.tasks:
+            raise task_exists(name)
+        if "@" in name:
+            raise BadInput(
+                f"{name!r} cannot be the name of a task: 'diabetes@2' is the second version of "
+                "'diabetes'. Choose one without '@'."
+            )
 
     def change(self, family: AnyFamily | None, rule: Rule | None, given: Settings) -> None:
         """Another family, rule, prices, budget or kinds, on purpose."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,18 +22,21 @@ from thrifty.lazy import Estimator
 from thrifty.lifetime.bill_columns import bill_cells
 from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.learned import (
+    About,
     Learned,
     Parts,
     model_to_store,
     parts_of_row,
+    prediction_price,
     receipt_from_store,
     receipt_to_store,
 )
 from thrifty.lifetime.progress import Progress
+from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.shelf import Shelf
+from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import FeaturesMoved, charge_task
-from thrifty.stores.version_pages import VersionHead, VersionPages, VersionRow
 from thrifty.typing import Json, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 __all__ = ["Version", "Versions"]
@@ -143,7 +146,7 @@ class Versions:
         sample_weight: object = None,
         groups: object = None,
     ) -> Version:
-        """Go on with new rows; see :meth:`thrifty.Lifetime.update`."""
+        """Go on with new rows; see :meth:`thrifty.lifetime.task.Task.update`."""
         family = self._shelf.family
         if not isinstance(family, Updates):
             raise BadParameter(
@@ -158,13 +161,18 @@ class Versions:
             account = f"{name}@{number}"
             task = self._booking.open_task(
                 account, X, y, self._shelf.now, spend=spend, kinds=kinds, na=na,
-                sample_weight=sample_weight, groups=groups,
+                sample_weight=sample_weight, groups=groups, a_share=False,
             )  # fmt: skip
+            refuse_without_limit(task, "update", [name])
             known = self._known_rows(name, present, task)
-            with self._progress.shown(account, task.cells, self._shelf.doors):
-                made = family.update(model, task.cells, task.labels, known)
             try:
-                return self._commit(name, number, present, task, made)
+                with self._booking.noting(task):
+                    with self._progress.shown(account, task.cells, self._shelf.doors):
+                        made = family.update(model, task.cells, task.labels, known)
+                    return self._shelf.doors.booked(
+                        task.cells,
+                        lambda: self._commit(name, number, present, task, made),  # noqa: B023
+                    )
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
@@ -176,10 +184,21 @@ class Versions:
 
     def present(self, name: str) -> int:
         """The number of the version that answers for a task, or that was named."""
-        _, at, number = name.rpartition("@")
+        task, number = self._named(name)
+        if number is not None:
+            return number
+        return _present(self._heads(task))
+
+    def task_of(self, name: str) -> str:
+        """The task that a name or the name of one of its versions is about."""
+        return self._named(name)[0]
+
+    def _named(self, name: str) -> tuple[str, int | None]:
+        """A task, and the version of it that is named, ``diabetes@2``."""
+        task, at, number = name.rpartition("@")
         if at and number.isdecimal() and name not in self._shelf.tasks:
-            return int(number)
-        return next((h.number for h in self._heads(name) if h.state == _PRESENT), 1)
+            return task, int(number)
+        return name, None
 
     def _known_rows(self, name: str, present: int, task: OpenTask) -> NDArray[np.int64]:
         """Rows of the update that the present version was learned from, by their ids."""
@@ -203,13 +222,15 @@ class Versions:
         shelf, first = self._shelf, self._shelf.tasks[name]
         names = task.features.names
         receipt = task.cells.receipt()
-        learned = Learned(task.name, "screened", (made.model, receipt, None, None))
+        about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
+        learned = Learned(task.name, "screened", (made.model, receipt, None, about))
         done = self._booking.finished(task, learned, None)
         state = _PRESENT if made.not_worse else _ASIDE
         note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
         family = shelf.family.to_dict()
         row = VersionRow(
-            name, number, state, receipt_to_store(receipt, names), time.time(), note,
+            name, number, state, {**receipt_to_store(receipt, names), **about.to_store()},
+            time.time(), note,
             model_to_store(made.model, names), family, uuid.uuid4().hex,
         )  # fmt: skip
         before = self._first_row(first, names) if number == 2 else None
@@ -222,6 +243,8 @@ class Versions:
                 return  # written already, as the connection was lost
             if there is not None:
                 raise FeaturesMoved  # another process has updated it meanwhile
+            if _present(versions.heads(name)) != present:
+                raise FeaturesMoved  # or gone back to a version before
             if shelf.saved is not None:
                 _grow_features(pages, shelf.now.version, names, task.features.named)
             charge_task(shelf.doors.ledger, pages, done)
@@ -237,7 +260,7 @@ class Versions:
                 new = pages.number("example", [ids[i] for i in made.rows.tolist()])
                 versions.put_examples(name, number, np.concatenate([old, new]))
             if state == _PRESENT and shelf.saved is not None:
-                versions.put_present(name, row.model, family)
+                versions.put_present(name, row.model, family, about.to_store())
             shelf.doors.ledger.compact(pages, task.name)
 
         self._book.write(work)
@@ -247,7 +270,7 @@ class Versions:
         else:
             shelf.now = replace(shelf.now, features=names, named=task.features.named)
             if state == _PRESENT:
-                self._put_in_memory(first, made.model)
+                self._put_in_memory(first, made.model, about)
         return self.one(name, number)
 
     def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
@@ -260,16 +283,17 @@ class Versions:
                 kept.family, uuid.uuid4().hex,
             )  # fmt: skip
         return VersionRow(
-            first.name, 1, _BEFORE, receipt_to_store(first.receipt, names), time.time(), {},
+            first.name, 1, _BEFORE,
+            {**receipt_to_store(first.receipt, names), **first.about.to_store()}, time.time(), {},
             model_to_store(first.model, names), self._shelf.family.to_dict(), uuid.uuid4().hex,
         )  # fmt: skip
 
-    def _put_in_memory(self, first: Learned, model: Estimator) -> None:
-        parts: Parts = (model, first.receipt, first.failure, first.good)
+    def _put_in_memory(self, first: Learned, model: Estimator, about: About) -> None:
+        parts: Parts = (model, first.receipt, first.failure, about)
         self._shelf.tasks[first.name] = Learned(first.name, first.route, parts, first.left_out)
 
     def all(self, name: str) -> list[Version]:
-        """The versions of a task; see :meth:`thrifty.Lifetime.versions`."""
+        """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""
         self._shelf.refresh()
         self._shelf.model(name)
         heads = self._heads(name)
@@ -295,8 +319,7 @@ class Versions:
         )
 
     def _receipt(self, data: JsonLike) -> Receipt:
-        given = {key: value for key, value in data.items() if key != "good"}
-        return receipt_from_store(given, self._shelf.now.features)
+        return receipt_from_store(data, self._shelf.now.features)
 
     def one(self, name: str, number: int) -> Version:
         """One version of a task; those that do not exist are an error."""
@@ -317,16 +340,26 @@ class Versions:
 
     def model(self, name: str) -> Estimator:
         """The model of a task, or of a version of it, ``diabetes@2``."""
-        task, at, number = name.rpartition("@")
-        if (
-            name not in self._shelf.tasks
-            and at
-            and number.isdecimal()
-            and (task in self._shelf.tasks)
-        ):
-            found: Estimator = self.one(task, int(number)).model
+        task, number = self._named(name)
+        if number is not None and task in self._shelf.tasks:
+            found: Estimator = self.one(task, number).model
             return found
         return self._shelf.model(name)
+
+    def check(self, name: str) -> None:
+        """Of a task or version that is not there an error that says which are."""
+        task, number = self._named(name)
+        if number is not None and task in self._shelf.tasks:
+            self.one(task, number)
+        elif name not in self._shelf.tasks:
+            self._shelf.model(name)
+
+    def receipt(self, name: str) -> Receipt:
+        """What a task, or a version of it, bought."""
+        task, number = self._named(name)
+        if number is not None and task in self._shelf.tasks:
+            return self.one(task, number).receipt
+        return self._shelf.tasks[name].receipt
 
     def forget_in_memory(self, name: str) -> None:
         """Without a store the ledger's book holds the versions."""
@@ -334,34 +367,42 @@ class Versions:
             self._book.write(lambda pages: VersionPages(pages).drop(name))
 
     def rollback(self, name: str) -> Version:
-        """The version before answers again; see :meth:`thrifty.Lifetime.rollback`."""
+        """The version before answers again; see :meth:`thrifty.lifetime.task.Task.rollback`."""
         self._shelf.refresh()
         self._shelf.model(name)
-        heads = self._heads(name)
-        present = self.present(name)
-        before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
-        if not before:
-            raise BadInput(
-                f"there is no version of {name!r} before the present one, {name}@{present}."
-            )
-        number = before[-1]
 
-        def work(pages: SqlPages) -> None:
+        def work(pages: SqlPages) -> int:
             versions = VersionPages(pages)
+            heads = versions.heads(name)
+            present = _present(heads)
+            before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
+            if not before:
+                raise BadInput(
+                    f"there is no version of {name!r} before the present one, {name}@{present}."
+                )
+            number = before[-1]
             versions.put_state(name, present, _BACK)
             versions.put_state(name, number, _PRESENT)
             row = versions.one(name, number)
             assert row is not None
             if self._shelf.saved is not None:
-                versions.put_present(name, row.model, row.family)
+                versions.put_present(name, row.model, row.family, About.of(row.receipt).to_store())
                 pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
+            return number
 
-        self._book.write(work)
+        number: int = self._book.write(work)
         if self._shelf.saved is not None:
             self._shelf.refresh()
         else:
-            self._put_in_memory(self._shelf.tasks[name], self._loaded(name, number))
+            row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
+            loaded, first = self._loaded(name, number), self._shelf.tasks[name]
+            self._put_in_memory(first, loaded, About.of(row.receipt))
         return self.one(name, number)
+
+
+def _present(heads: Sequence[VersionHead]) -> int:
+    """The number of the version that answers."""
+    return next((head.number for head in heads if head.state == _PRESENT), 1)
 
 
 def _grow_features(pages: SqlPages, version: int, names: tuple[str, ...], named: bool) -> None:

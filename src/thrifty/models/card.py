@@ -7,7 +7,7 @@ import html
 import io
 import json
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -76,6 +76,18 @@ class Card(Sequence[CardRow]):
 
     def __iter__(self) -> Iterator[CardRow]:
         return iter(self.rows)
+
+    def of(self, label: Hashable, other: Hashable) -> Card:
+        """Of a card of two classes that of the given one, where it is of the ``other``.
+
+        >>> card = Card((CardRow("age", "< 40", -8.0, 1.0, "well"),), {"well": 2.0}, 10.0)
+        >>> card.of("ill", other="well").base
+        {'ill': -2.0}
+        """
+        if list(self.base) != [other]:
+            return self
+        rows = tuple(replace(row, points=0.0 - row.points, for_class=label) for row in self.rows)
+        return replace(self, rows=rows, base={label: 0.0 - self.base[other]})
 
     def lines(self) -> list[tuple[str, str, str, str, str]]:
         """Feature, bin, class, share and points as texts; a feature is named once."""

@@ -12,22 +12,23 @@ from numpy.typing import ArrayLike
 from thrifty.array_types import Ints
 from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
-from thrifty.errors import BadParameter
+from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.labels.partly import PartlyLabelled
-from thrifty.models.buying.own import check_way
-from thrifty.models.memory.memory import Lesson, Memory
+from thrifty.models.memory import Lesson, Memory, words_of
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
-    from thrifty.models.buying.policy import Policy
     from thrifty.models.held.classifier import ModelClassifier
     from thrifty.models.held.regressor import ModelRegressor
-    from thrifty.models.learning import LearnedTable
+    from thrifty.models.learning import Learned
     from thrifty.models.updating import Updated
 
 __all__ = ["Models"]
+
+#: rows of a background that are read at a time, for memory alone
+_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,16 @@ class _TaughtTable:
 class Models:
     """Any scikit-learn classifier or regressor, on the few cells it needs.
 
-    A task spends what ``spend=`` says; where nothing is said at most a twentieth of everything, or
-    what 30,000 cells cost where that is more, and it stops where the next purchase is expected to
-    lower the loss by less than a fiftieth of what it has fallen
-    (:mod:`thrifty.models.evidence.worth`).
+    A task spends what ``spend=`` says; where nothing is said at most a tenth of everything, or what
+    30,000 cells cost where that is more. What it buys is decided in money
+    (:mod:`thrifty.models.acquisition`); what is fitted on it is a stack of a scorecard, trees and a
+    kernel model (:mod:`thrifty.models.fits.stack`), or the estimator given.
 
     Parameters
     ----------
     estimator : estimator
         a classifier or a regressor; one that takes no ``sample_weight`` gets rows drawn by their
-        weights; None: Thrifty's own, a scorecard and boosted trees on the same bought cells, mixed
+        weights; None: Thrifty's own
     labels : Said or None
         "classes" or "numbers"; None: what the estimator learns, else what each task's labels show:
         those with a fraction are numbers, others are classes. Whole numbers with more than 20
@@ -60,13 +61,6 @@ class Models:
         every prediction will cost; None: unknown
     errors : array-like or mapping
         what wrong predictions cost, for classes; None: alike
-    recurring : bool
-        whether a task may be an earlier label at another place; an earlier model is then accepted
-        as it is where a small sample supports it (:mod:`thrifty.models.recurring`)
-    buying : Policy or None
-        a way to buy of one's own, for one task at a time: an object with
-        ``buy(cells, labels, memory, allowance, rng)`` that gives a :class:`thrifty.models.Bought`
-        (:mod:`thrifty.models.buying.policy`; ``examples/architecture/a_way_to_buy.py``)
     random_state : int or None
         seed of what is drawn
 
@@ -97,8 +91,6 @@ class Models:
         labels: Said | None = None,
         predictions: int | None = None,
         errors: ArrayLike | None = None,
-        recurring: bool = False,
-        buying: Policy[Labels | Numbers] | None = None,
         random_state: int | None = None,
     ) -> None:
         self.labels = check_said(labels)
@@ -106,10 +98,6 @@ class Models:
         # the protocol's verb has the parameter's name
         self.given = estimator
         self.predictions, self.errors = _read_predictions(predictions), errors
-        self.recurring = bool(recurring)
-        check_way(buying)
-        self.buying = buying
-        self._way = None if buying is None else repr(buying)
         self.random_state = random_state
         self._words: dict[str, str] | None = None
         if estimator is not None:
@@ -143,90 +131,54 @@ class Models:
         return Expected()
 
     def allowance(self, cells: Cells) -> float:
-        """What a task may spend through this door, where nothing was said too."""
+        """What a task may spend through this reader, where nothing was said too."""
         from thrifty.models.learning import allowance_of
 
         return allowance_of(cells)
 
     def use_rep(
         self, representation: Memory, cells: Cells, labels: Labels | Numbers
-    ) -> Found[LearnedTable]:
-        from thrifty.models.learning import learn_numbers, learn_table, with_steps
-        from thrifty.models.recurring import hypothesis_of, recognise
-        from thrifty.models.stairs import for_predictions
-
-        seed = self.random_state or 0
-        if self.recurring and isinstance(labels, Labels):
-            again = recognise(representation, cells, labels, self.given, seed)
-            if again is not None:
-                return Found("reused", again[0], promise=again[1])
-        prices = np.asarray(cells.prices, dtype=np.float64)
-        cells, steps = with_steps(cells, seed)
-        learned: LearnedTable
-        if isinstance(labels, Numbers):
-            learned = learn_numbers(
-                cells,
-                labels,
-                representation,
-                self.given,
-                seed,
-                predictions=self.predictions,
-                buying=self.buying,
-            )
-        else:
-            of_classes = learn_table(
-                cells,
-                labels,
-                representation,
-                self.given,
-                seed,
-                predictions=self.predictions,
-                errors=self.errors,
-                buying=self.buying,
-            )
-            found = hypothesis_of(of_classes, labels, seed) if self.recurring else {}
-            learned = of_classes.with_hypotheses(found)
-        if steps:
-            most_useful_first = learned.bought.table.features.tolist()
-            learned = replace(learned, steps=for_predictions(steps, most_useful_first, prices))
-        whole = cells.n_features * cells.n_examples
-        route: Literal["screened", "scratch"] = "scratch" if cells.n_bought >= whole else "screened"
-        return Found(route, learned, grown=_TaughtTable(learned.bought.lesson, cells.n_features))
+    ) -> Found[Learned]:
+        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
+        return self.learn_together(representation, cells, [whole])[0]
 
     def learn_together(
         self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
-    ) -> list[Found[LearnedTable]]:
-        """Several tasks on the same rows: one table for all, a model of each."""
-        if self.buying is not None:
-            raise BadParameter(
-                "buying= buys for one task at a time; learn the labels one after another, or leave "
-                "it out to have one table for all of them."
-            )
-        from thrifty.models.learning import learn_together, with_steps
+    ) -> list[Found[Learned]]:
+        """One task, or several on the same rows: one table for all, a model of each."""
+        from thrifty.models.cascade import for_predictions
+        from thrifty.models.learning import learn_tasks, with_steps
 
-        seed = self.random_state or 0
-        cells, steps = with_steps(cells, seed)
-        found = learn_together(cells, tasks, self.given, seed)
-        found = [replace(one, steps=steps) for one in found]
-        route: Literal["screened", "scratch"] = (
-            "scratch" if cells.n_bought >= cells.n_features * cells.n_examples else "screened"
-        )
+        prices = np.asarray(cells.prices, dtype=np.float64)
+        cells, steps = with_steps(cells, self.random_state or 0)
+        every = learn_tasks(
+            cells, tasks, representation, self.given, self.random_state or 0,
+            predictions=self.predictions, errors=self.errors,
+        )  # fmt: skip
+        if steps:
+            every = [
+                replace(one, steps=for_predictions(steps, one.table.features.tolist(), prices))
+                for one in every
+            ]
+        whole = cells.n_bought >= cells.n_features * cells.n_examples
+        route: Literal["screened", "scratch"] = "scratch" if whole else "screened"
         n = cells.n_features
-        return [Found(route, one, grown=_TaughtTable(one.bought.lesson, n)) for one in found]
+        return [
+            Found(route, one, grown=_TaughtTable(one.lesson, n), promise=one.stopped)
+            for one in every
+        ]
 
     def learn_again(
         self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
-    ) -> list[LearnedTable | None]:
+    ) -> list[Learned | None]:
         """Fit earlier tasks again on all that is known of their rows; None: the old one stays.
 
         Where rows that the old model never saw can judge both, the new one must not be worse.
         """
-        from thrifty.models.again import is_not_worse
         from thrifty.models.learning import learn_again
+        from thrifty.models.updating import is_not_worse
 
-        if (
-            cells.alternatives
-        ):  # a dear answer is there where the cheap one left doubt: not by chance
+        if cells.alternatives:  # the stronger model was asked where the cheap one left doubt
             return [None] * len(tasks)
         found = learn_again(cells, tasks, self.given, self.random_state or 0)
         return [
@@ -236,42 +188,56 @@ class Models:
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
-    ) -> Found[LearnedTable]:
+    ) -> Found[Learned]:
         return self.use_rep(Memory(), cells, labels)
 
-    def improve_rep(self, representation: Memory, found: Found[LearnedTable]) -> Memory:
+    def improve_rep(self, representation: Memory, found: Found[Learned]) -> Memory:
         taught = found.grown
         if not isinstance(taught, _TaughtTable):
             return representation
         return representation.after(taught.lesson, taught.n_features)
 
     def buy_background(self, cells: Cells, rows: int) -> Lesson:
-        """Buy a control cohort: rows drawn without regard to a label, whole."""
-        from thrifty.models.buying.cohort import buy_cohort
-
-        return buy_cohort(cells, rows, np.random.default_rng(self.random_state or 0))
+        """Buy rows drawn without regard to a label, whole: later tasks own them."""
+        n = cells.n_examples
+        if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= n:
+            raise BadInput(
+                f"rows must be a number of rows between 1 and the {n} there are; got {rows!r}."
+            )
+        drawn = np.random.default_rng(self.random_state or 0).permutation(n)[:rows]
+        boolean = np.flatnonzero(cells.boolean)
+        ones = np.zeros(len(boolean))
+        for start in range(0, int(rows), _ROWS):
+            some = cells.get(drawn[start : start + _ROWS], np.arange(cells.n_features))
+            ones += np.asarray(some, dtype=np.float64)[:, boolean].sum(axis=0)
+        looks = np.full(len(boolean), float(rows))
+        return Lesson(boolean, looks, ones, is_task=False, words=words_of(cells))
 
     def with_background(self, representation: Memory, lesson: Lesson, n_features: int) -> Memory:
         """The memory with a cohort's lesson."""
         return representation.after(lesson, n_features)
 
     def estimator(
-        self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
+        self, model: Learned, labels: Labels | Numbers, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
         from thrifty.models.held.classifier import ModelClassifier
         from thrifty.models.held.regressor import ModelRegressor
-        from thrifty.models.learning import LearnedClasses, LearnedNumbers
 
-        if isinstance(model, LearnedNumbers):
-            number = ModelRegressor.around(
-                model.bought.table, model.fitted, feature_names, self.given, model.words
+        made: ModelClassifier | ModelRegressor
+        if isinstance(labels, Labels):
+            made = ModelClassifier.around(
+                model.table,
+                model.fitted,
+                labels.classes,
+                feature_names,
+                self.given,
+                model.words,
+                labels.positive,
             )
-            number.steps_ = model.steps
-            return number
-        assert isinstance(model, LearnedClasses) and isinstance(labels, Labels)
-        made = ModelClassifier.around(
-            model.bought.table, model.fitted, labels.classes, feature_names, self.given, model.words
-        )
+        else:
+            made = ModelRegressor.around(
+                model.table, model.fitted, feature_names, self.given, model.words
+            )
         made.steps_ = model.steps
         return made
 
@@ -308,21 +274,14 @@ class Models:
             "errors": self.errors,
             "random_state": self.random_state,
             **({} if self.labels is None else {"labels": self.labels}),
-            **({"recurring": True} if self.recurring else {}),
-            **({"buying": self._way} if self._way else {}),
         }
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Models:
         """The inverse of :meth:`to_dict`, without a user's estimator."""
         kept = ("predictions", "errors", "random_state")
-        made = cls(
-            **{key: data[key] for key in kept},
-            labels=data.get("labels"),
-            recurring=data.get("recurring", False),
-        )
+        made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"))
         made._words = data["estimator"]
-        made._way = data.get("buying")
         return made
 
 

@@ -27,7 +27,7 @@ class Table:
     features : array of int
         (k,) which features, as indices into all N
     rows : array of int
-        (m,) which rows of the task; -1: of an earlier task, standing for the largest class
+        (m,) which rows of the task
     values : array of float
         (m, k) floats; NaN for a gap that was paid for, and wherever ``bought`` is False
     bought : array of bool
@@ -36,22 +36,17 @@ class Table:
         (m,) how many rows of the task each row stands for (inverse probability of its choice)
     labels : array
         (m,) class codes, or the numbers themselves for regression
-    centres : array of float or None
-        (k,) what stands in for a cell that was not bought: the background's mean; None where every
-        cell was bought
-    effects : array of float or None
-        (k, 2) belief about each feature's effect on the rare class, mean and variance, in logits;
-        None where the way of buying holds none
-    rare_code : int
-        the class that the effects are about
+    background : array of float or None
+        (k, 2) of Boolean features and two classes: how often each was seen outside the rarer class
+        by earlier tasks, and how often it was 1 there; None for other tables
+    first : int
+        so many features, the leading ones, are known of every row and are a model of their own,
+        which the others correct (:mod:`thrifty.models.fits.two_stage`); 0: there is one stage
     categories : tuple of int
         (k,) how many categories each feature has, 0 for numbers and Booleans; empty where there are
         none
     looked : int
         so many rows, the first, chose the features: on them the features look better than they are
-    rungs : bool
-        whether the features that are known of all rows are a model of their own, which the others
-        correct
     keys : array of int or None
         (m,) which examples these are, the same in every task; None where they have no ids
     groups : array of int or None
@@ -69,12 +64,10 @@ class Table:
     bought: Bools
     weights: Floats
     labels: AnyArray
-    centres: Floats | None = None
-    effects: Floats | None = None
-    rare_code: int = 1
+    background: Floats | None = None
     categories: tuple[int, ...] = ()
+    first: int = 0
     looked: int = 0
-    rungs: bool = False
     keys: Keys | None = None
     groups: Ints | None = None
 
@@ -93,13 +86,15 @@ class Table:
 
     def of_features(self, which: Ints) -> Table:
         """Some of its features, by their positions here."""
+        places = np.asarray(which)
+        leading = int((places < self.first).sum())
         return replace(
             self,
+            first=leading if leading and (places[:leading] < self.first).all() else 0,
             features=self.features[which],
             values=self.values[:, which],
             bought=self.bought[:, which],
-            centres=None if self.centres is None else self.centres[which],
-            effects=None if self.effects is None else self.effects[which],
+            background=None if self.background is None else self.background[which],
             categories=tuple(self.categories[i] for i in which) if self.categories else (),
         )
 
@@ -118,28 +113,16 @@ class Table:
         )
 
     def said_of(self, weights: Floats | None, groups: Ints | None) -> Table:
-        """With what was said of the task's rows: what each weighs, which belong together.
-
-        Rows of earlier tasks weigh what they did, and belong to nobody.
-        """
-        ours, here = self.rows >= 0, np.maximum(self.rows, 0)
+        """With what was said of the task's rows: what each weighs, which belong together."""
         table = self
         if weights is not None:
-            table = replace(table, weights=self.weights * np.where(ours, weights[here], 1.0))
-        if groups is not None:
-            apart = int(groups.max(initial=-1)) + 1 + np.arange(self.n_rows)
-            table = replace(table, groups=np.where(ours, groups[here], apart))
-        return table
-
-    def own(self) -> Table:
-        """Without rows of earlier tasks; a class weighs as much as with them."""
-        ours = self.rows >= 0
-        if ours.all() or len(np.unique(self.labels[ours])) < len(np.unique(self.labels)):
-            return self
-        return self.of_rows(np.flatnonzero(ours)).weighing_as(self)
+            table = replace(table, weights=self.weights * weights[self.rows])
+        return table if groups is None else replace(table, groups=groups[self.rows])
 
     def weighing_as(self, whole: Table) -> Table:
         """The same rows, so that each class weighs what it weighs in the whole."""
+        if self.labels.dtype.kind == "f":  # numbers have no classes
+            return self
         weights = self.weights.copy()
         for label in np.unique(self.labels):
             here = self.labels == label
@@ -170,12 +153,6 @@ class Table:
         features, rows = self.joint()
         return self.of_features(features).of_rows(rows).weighing_as(self)
 
-    def filled(self) -> Floats:
-        """The values, with the background's mean where a cell was not bought."""
-        if self.centres is None or self.is_whole:
-            return self.values
-        return np.where(self.bought, self.values, self.centres)
-
     def to_dict(self) -> Json:
         """Plain data, for JSON: bits where cells were bought, and values column by column."""
         return {
@@ -185,12 +162,10 @@ class Table:
             "columns": [_column(self.values[self.bought[:, j], j]) for j in range(self.width)],
             "weights": [float(f"{w:.6g}") for w in self.weights.tolist()],
             "labels": self.labels.tolist(),
-            "centres": None if self.centres is None else self.centres.tolist(),
-            "effects": None if self.effects is None else self.effects.tolist(),
-            "rare_code": self.rare_code,
+            "background": None if self.background is None else self.background.tolist(),
             "categories": list(self.categories),
-            "looked": self.looked,
-            **({"rungs": True} if self.rungs else {}),
+            **({"first": self.first} if self.first else {}),
+            **({"looked": self.looked} if self.looked else {}),
             **({} if self.keys is None else {"keys": self.keys.tolist()}),
             **({} if self.groups is None else {"groups": self.groups.tolist()}),
         }
@@ -224,28 +199,29 @@ def table_from_dict(data: JsonLike) -> Table:
     """The inverse of :meth:`Table.to_dict`."""
     m, k = len(data["rows"]), len(data["features"])
     values = np.full((m, k), np.nan)
-    kept = data["bought"]
-    bought = np.ones((m, k), dtype=bool) if kept is None else _from_bits(kept, (m, k))
+    bits = data["bought"]
+    bought = np.ones((m, k), dtype=bool) if bits is None else _from_bits(bits, (m, k))
     for j, column in enumerate(data["columns"]):
         here = bought[:, j]
         if isinstance(column, str):
             values[here, j] = _from_bits(column, (int(here.sum()),))
         else:
             values[here, j] = [np.nan if value is None else value for value in column]
-    effects, centres = data["effects"], data["centres"]
-    return Table(
+    own = np.array(data["rows"], dtype=np.int64) >= 0  # 0.2 lent rows to other tasks
+    kept = data.get("background")
+    background = None if kept is None else np.array(kept, dtype=np.float64).reshape(k, 2)
+    table = Table(
         np.array(data["features"], dtype=np.int64),
         np.array(data["rows"], dtype=np.int64),
         values,
         bought,
         np.array(data["weights"], dtype=np.float64),
         np.array(data["labels"]),
-        None if centres is None else np.array(centres, dtype=np.float64),
-        None if effects is None else np.array(effects, dtype=np.float64).reshape(k, 2),
-        data["rare_code"],
+        background,
         tuple(data["categories"]),
+        int(data.get("first", 0)),
         int(data.get("looked", 0)),
-        bool(data.get("rungs", False)),
         None if data.get("keys") is None else np.array(data["keys"], dtype=np.uint64),
         None if data.get("groups") is None else np.array(data["groups"], dtype=np.int64).reshape(m),
     )
+    return table if own.all() else table.of_rows(np.flatnonzero(own))

@@ -1,8 +1,8 @@
 """Next month's rows: a model's table grows by them, and what comes of it is judged beside it.
 
 The features that the model asks for are bought on the new rows, on all of them or on as many of
-each class as the money gives, up the stairs that the model has (:mod:`thrifty.models.stairs`); with
-what is left, columns that the model has never seen. The new model is fitted on the old rows and the
+each class as the money gives, by the model's cascade (:mod:`thrifty.models.cascade`); with what is
+left, columns that the model has never seen. The new model is fitted on the old rows and the
 new ones together. It is judged on new rows that were left out of its fit, which the present model
 has not seen either: both losses are of the same rows.
 """
@@ -19,19 +19,20 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.models.fits.boosting import in_one_thread
-from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
-from thrifty.models.fits.fitting import fit_classes, fit_regressor
-from thrifty.models.fits.folds import shuffled_folds, stratified_k_folds
+from thrifty.labels.partly import PartlyLabelled
+from thrifty.models.cascade import on_cascade
+from thrifty.models.fits.fitting import fit_table
+from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.threads import in_one_thread
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.regressor import ModelRegressor
-from thrifty.models.learning import allowance_of
-from thrifty.models.memory.memory import words_of
-from thrifty.models.stairs import on_stairs
+from thrifty.models.known import read_cells, what_is_known
+from thrifty.models.learning import Learned, allowance_of
+from thrifty.models.memory import words_of
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
-__all__ = ["Held", "Updated", "codes_in", "update_model"]
+__all__ = ["Held", "Updated", "codes_in", "is_not_worse", "update_model"]
 
 #: folds of the new rows, each judged by a model of all other rows; set by hand
 _FOLDS = 4
@@ -83,7 +84,7 @@ def update_model(
         rows of the door that the model has learned from already
     """
     y, said = codes_in(model, labels), (labels.row_weights, labels.groups)
-    cells = on_stairs(cells, model.steps_) if model.steps_ else cells
+    cells = on_cascade(cells, model.steps_) if model.steps_ else cells
     rng = np.random.default_rng(seed)
     fresh = np.setdiff1d(np.arange(cells.n_examples), known)
     if not len(fresh):
@@ -194,7 +195,7 @@ def _candidate(
     whole = joined(old, new)
     with in_one_thread(estimator is None):
         loss, before = _judged(model, old, new, estimator, seed)
-        fitted = _fit(model, whole, estimator, seed)
+        fitted = fit_table(whole, estimator, seed=seed)
     words = {**model.words_, **words_of(cells)}
     made = _around(model, whole, fitted, cells.feature_names, estimator, words)
     made.steps_ = model.steps_
@@ -217,8 +218,9 @@ def _widened(table: Table, features: Ints, cells: Cells) -> Table:
         values=np.hstack([table.values, gaps]),
         categories=categories,
         bought=np.hstack([table.bought, np.ones((table.n_rows, k), dtype=bool)]),
-        centres=None if table.centres is None else np.r_[table.centres, np.zeros(k)],
-        effects=None if table.effects is None else np.vstack([table.effects, np.zeros((k, 2))]),
+        background=None
+        if table.background is None
+        else np.vstack([table.background, np.zeros((k, 2))]),
     )
 
 
@@ -272,14 +274,6 @@ def joined(old: Table, new: Table) -> Table:
     )
 
 
-def _fit(
-    model: Held, table: Table, estimator: EstimatorLike | None, seed: int
-) -> FittedClasses | FittedNumbers:
-    if isinstance(model, ModelRegressor):
-        return fit_regressor(table, estimator, seed=seed)
-    return fit_classes(table, estimator, seed=seed)
-
-
 def _around(
     model: Held,
     table: Table,
@@ -297,6 +291,7 @@ def _around(
         names,
         estimator,
         words,
+        model.positive_,
     )
 
 
@@ -306,16 +301,18 @@ def _judged(
     """Losses on the new rows, of models fitted without each and of the present one."""
     if new.n_rows < _LEAST:
         return None, None
-    if isinstance(model, ModelRegressor):
-        folds = shuffled_folds(new.n_rows, _FOLDS, seed, new.groups)
-    else:
-        folds = stratified_k_folds(new.labels.astype(np.int64), _FOLDS, seed, new.groups)
+    codes = None if _numbers(model) else new.labels.astype(np.int64)
+    folds = make_folds(new.n_rows, _FOLDS, seed, codes, new.groups)
+    if folds is None:
+        folds = make_folds(new.n_rows, _FOLDS, seed, None, new.groups)
+    if folds is None:
+        return None, None
     found = np.zeros(new.n_rows)
-    for fold in np.unique(folds).tolist():
+    for fold in range(_FOLDS):
         out = np.flatnonzero(folds == fold)
         kept = joined(old, new.of_rows(np.flatnonzero(folds != fold)))
         try:
-            fitted = _fit(model, kept, estimator, seed)
+            fitted = fit_table(kept, estimator, seed=seed)
         except (ArithmeticError, ValueError):
             return None, None
         found[out] = _losses(model, fitted, new.of_rows(out))
@@ -335,3 +332,76 @@ def _losses(model: Held, fitted: object, table: Table) -> Floats:
     p[:, known] = fitted.predict_proba(table.values)  # type: ignore[attr-defined]
     right = p[np.arange(table.n_rows), table.labels.astype(np.int64)]
     return np.asarray(-np.log(np.maximum(right, _LEAST_P)))
+
+
+# Whether a model that was fitted again, on more cells, may take the place of the old one.
+#: rows that the old model never saw, of each class, without which the number of rows decides
+_JUDGES = 10
+#: probabilities are kept so far from 0 and 1
+_EDGE = 1e-3
+#: standard errors by which the new model must lose for the old one to stay: what the new one says
+#: of a row was learned from two thirds of its rows, so that a draw is a win (docs/models.md)
+_BY = 1.0
+
+
+def is_not_worse(new: Learned, old: object, task: PartlyLabelled, cells: Cells) -> bool:
+    """Judged on rows that the old model never saw, by what the new one said without them.
+
+    The old one stays where the new one loses by more than a standard error of the difference.
+    Where there are too few such rows, the one that was fitted on more rows is taken, of as many
+    rows the one on more cells.
+    """
+    if not isinstance(old, ModelClassifier | ModelRegressor):
+        return False
+    table, before = new.table, old.table_
+    more = _size(table) > _size(before)
+    fresh = np.flatnonzero(~np.isin(table.rows, before.rows))
+    if new.left_out is None or not len(fresh):
+        return more
+    rows, labels = table.rows[fresh], table.labels[fresh]
+    values = _values(cells, rows, before.features)
+    if isinstance(task.labels, Numbers):
+        if len(fresh) < 2 * _JUDGES or not isinstance(old, ModelRegressor):
+            return more
+        told = np.asarray(old.estimator_.predict(values)).reshape(-1)
+        worse = _squares(new.left_out[fresh], labels) - _squares(told, labels)
+        return not _is_above_0(worse, np.ones(len(worse)))
+    if np.bincount(labels.astype(np.int64)).min() < _JUDGES or not isinstance(old, ModelClassifier):
+        return more
+    codes = labels.astype(np.int64)
+    classes = np.unique(table.labels).astype(np.int64)
+    mine = np.zeros((len(fresh), task.labels.n_classes))
+    mine[:, classes] = new.left_out[fresh]
+    worse = _log_losses(mine, codes) - _log_losses(old.probabilities(values), codes)
+    return not _is_above_0(worse, table.weights[fresh])
+
+
+def _size(table: Table) -> tuple[int, int]:
+    return table.n_rows, int(table.bought.sum())
+
+
+def _values(cells: Cells, rows: Ints, features: Ints) -> Floats:
+    known = what_is_known(cells)[np.ix_(rows, features)]
+    return read_cells(cells, rows, features, known)  # what is not known is a gap
+
+
+def _squares(told: Floats, y: Floats) -> Floats:
+    return np.asarray((np.asarray(told).reshape(-1) - y) ** 2)
+
+
+def _log_losses(p: Floats, codes: Ints) -> Floats:
+    return np.asarray(-np.log(np.clip(p[np.arange(len(codes)), codes], _EDGE, 1.0)))
+
+
+def _is_above_0(found: Floats, weights: Floats) -> bool:
+    """Whether the mean is above 0 by more than chance.
+
+    >>> _is_above_0(np.array([1.0, 2.0, 1.5]), np.ones(3))
+    True
+    >>> _is_above_0(np.array([1.0, -2.0, 1.5]), np.ones(3))
+    False
+    """
+    share = weights / weights.sum()
+    mean = float(share @ found)
+    error = float(np.sqrt((share**2) @ (found - mean) ** 2))
+    return mean > _BY * error

@@ -8,17 +8,9 @@ if TYPE_CHECKING:
     from thrifty.powers.laws import estimated
     from thrifty.powers.model import MonomialRegressor, PolynomialRegressor
     from thrifty.powers.monomials import Monomials
-    from thrifty.powers.paper_polynomials import KnownTarget
     from thrifty.powers.polynomials import Polynomials
 
-__all__ = [
-    "KnownTarget",
-    "MonomialRegressor",
-    "Monomials",
-    "PolynomialRegressor",
-    "Polynomials",
-    "estimated",
-]
+__all__ = ["MonomialRegressor", "Monomials", "PolynomialRegressor", "Polynomials", "estimated"]
 
 __getattr__, __dir__ = on_demand(
     __name__,
@@ -26,7 +18,6 @@ __getattr__, __dir__ = on_demand(
         "laws": ["estimated"],
         "model": ["MonomialRegressor", "PolynomialRegressor"],
         "monomials": ["Monomials"],
-        "paper_polynomials": ["KnownTarget"],
         "polynomials": ["Polynomials"],
     },
 )

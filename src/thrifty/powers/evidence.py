@@ -11,28 +11,32 @@ coincide because they are coarse: with one decimal it is 0.1, and one row proves
 rows, with M candidates that could have been chosen, the risk is M * chance^R. Rows are bought
 until the risk is below what the user allows.
 
-A wrong monomial differs from the target by powers of some features, and may differ by any of
-them: given the other values of a row, only one value of such a feature hides the difference. The
-grain is therefore that of the coarsest feature that could be in play, not of the candidate's own,
-and a feature of which a single coarse value was seen has a grain of 1: it proves nothing yet.
+A wrong monomial differs from the target by powers of some features, and may differ by any of them:
+given the other values of a row, only one value of such a feature hides the difference. The grain
+is therefore that of the coarsest feature that could be in play, not of the candidate's own, and a
+feature of which a single coarse value was seen has a grain of 1: it proves nothing yet.
+
+What counts as a fit stands in :class:`Rules` for monomials and :class:`SumRules` for sums of them;
+both verify on rows in a random order, a few cells a row. A failure becomes the error that a user
+sees in :func:`refuse`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NoReturn
 
 import numpy as np
 
-__all__ = [
-    "ENOUGH_ROWS",
-    "HOPELESS",
-    "ROUNDING",
-    "coarsest",
-    "grain",
-    "log_density",
-    "log_risk",
-    "rows_needed",
-]
+from thrifty.attempt import Failure
+from thrifty.errors import NotEnoughExamples, NotInFamily
+from thrifty.powers.representation import Exponents
+from thrifty.powers.values import LogValues, shuffled
+
+__all__ = ["MonomialTask", "Polynomial", "Rules", "SumRules", "Support", "coarsest", "refuse"]
 
 #: What evaluating a product and its logarithm in double precision may lose, per unit of size.
 ROUNDING = 4e-15
@@ -45,25 +49,6 @@ ENOUGH_ROWS = 8
 
 #: Values with more decimals than this are as good as continuous.
 FINE_DECIMALS = 9
-
-
-def grain(values: np.ndarray) -> float:
-    """The probability that a value of the coarsest column coincides with a given one.
-
-    One over the levels its decimals allow, or the share of its commonest value where that is
-    more: levels need not be equally likely, and one value may come again and again among fine
-    ones. No values at all prove nothing.
-
-    >>> import numpy as np
-    >>> round(grain(np.array([1.1, 1.9, 2.0, 1.0])), 3)
-    0.091
-    >>> grain(np.array([1.123456789012, 1.7]))
-    0.0
-    >>> grain(np.array([[1.7], [1.7]])), grain(np.array([[1.7]]))
-    (1.0, 1.0)
-    """
-    table = values[:, None] if values.ndim == 1 else values
-    return float(_grains(table).max()) if table.size else 1.0
 
 
 def coarsest(values: np.ndarray) -> float:
@@ -81,13 +66,21 @@ def coarsest(values: np.ndarray) -> float:
     """
     if not values.size:
         return 0.0
-    grains, varying = _grains(values), np.ptp(values, axis=0) > 0
+    found, varying = grains(values), np.ptp(values, axis=0) > 0
     if len(values) < ENOUGH_ROWS or not varying.any():
-        return float(grains.max())
-    return min(0.5, float(grains[varying].max()))
+        return float(found.max())
+    return min(0.5, float(found[varying].max()))
 
 
-def _grains(table: np.ndarray) -> np.ndarray:
+def grains(table: np.ndarray) -> np.ndarray:
+    """The probability that a value of each column coincides with a given one.
+
+    One over the levels its decimals allow, or the share of its commonest value where that is
+    more: levels need not be equally likely, and one value may come again and again among fine ones.
+
+    >>> grains(np.array([[1.1, 1.123456789012], [1.9, 1.7], [2.0, 1.2], [1.0, 1.3]])).round(3)
+    array([0.091, 0.   ])
+    """
     rising = np.sort(table, axis=0)
     spans = rising[-1] - rising[0]
     levels = np.full(rising.shape[1], np.inf)
@@ -136,3 +129,310 @@ def rows_needed(
     if chance >= HOPELESS:
         return None
     return max(1, math.ceil((log_candidates - math.log(risk)) / -math.log(chance)))
+
+
+#: Pairs of features are compared on at most this many of them.
+COMPARED = 500
+
+
+def too_few_rows(n_rows: int, needed: float, message: str) -> Failure:
+    """There may be a formula, and there are fewer examples than finding it takes."""
+    return Failure("too-few-rows", message, {"rows": n_rows, "rows_needed": needed})
+
+
+def refuse(failure: Failure) -> NoReturn:
+    """Raise the error that fits the failure; it carries the failure's reason and numbers."""
+    message = f"{failure.message} ({failure.reason}). "
+    if "too-few-rows" in failure.reason or failure.reason == "coarse-values":
+        raise NotEnoughExamples(message + "Bring more examples of this task.", failure)
+    raise NotInFamily(
+        message + "Check the limits of the family, the precision of the labels, and that all "
+        "features behind them are there.",
+        failure,
+    )
+
+
+def correlation_between(columns: np.ndarray) -> tuple[float, float, tuple[int, int]]:
+    """The largest |correlation| of two columns, what chance allows, and which two they are.
+
+    Chance allows 4 standard errors for a few columns; among very many, the largest of all pairs
+    is expected beyond that, and the limit rises with the logarithm of their number.
+    """
+    n_rows, width = columns.shape
+    if n_rows < 4 or width < 2:
+        return 0.0, 1.0, (0, 0)
+    varying = np.flatnonzero(columns.std(axis=0) > 0)[:COMPARED]
+    if len(varying) < 2:
+        return 0.0, 1.0, (0, 0)
+    table = np.abs(np.corrcoef(columns[:, varying], rowvar=False))
+    np.fill_diagonal(table, 0.0)
+    at = np.unravel_index(int(table.argmax()), table.shape)
+    limit = max(4.0, 1.5 + math.sqrt(4.0 * math.log(len(varying)))) / math.sqrt(n_rows)
+    pair = (int(varying[at[0]]), int(varying[at[1]]))
+    return float(table.max()), min(1.0, limit), pair
+
+
+def correlated(columns: np.ndarray, features: np.ndarray) -> Failure | None:
+    """A failure that names two correlated features, or None where all look independent."""
+    largest, limit, (first, second) = correlation_between(columns)
+    if largest <= limit:
+        return None
+    return Failure(
+        "correlated-features",
+        f"features {int(features[first])} and {int(features[second])} have a correlation of "
+        f"{largest:.2f} where independence allows {limit:.2f} on {len(columns)} examples. To look "
+        "at one feature at a time is then wrong; method='lattice' does not need independence",
+        {"correlation": largest, "limit": limit},
+    )
+
+
+#: A stated precision above this is noise: errors are then random, and a few labels may be spoilt.
+NOISY = 1e-7
+
+#: With noisy labels, this share of the rows may lie outside the tolerance.
+SPOILT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a candidate did on some rows."""
+
+    holds: bool
+    miss: float  # the largest error of a row that counts as fitted
+    rows: int  # rows that count as fitted
+    log_choices: float  # natural log of the ways to leave spoilt rows out
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Largest degree, precision of the labels (relative, one standard error), allowed risk."""
+
+    max_degree: int
+    precision: float
+    risk: float
+
+    @property
+    def noisy(self) -> bool:
+        """Whether label errors are noise to be averaged rather than rounding."""
+        return self.precision > NOISY
+
+    def tolerance(self, logs_of_labels: np.ndarray) -> np.ndarray:
+        """The largest error allowed on each row, in the log of the label."""
+        widths = 5.0 if self.noisy else 1.0
+        rounding = ROUNDING * (1.0 + np.abs(logs_of_labels))
+        return np.asarray(widths * self.precision + rounding)
+
+    def check(self, target: np.ndarray, predicted: np.ndarray) -> Fit:
+        """Compare predicted with given logs of labels."""
+        errors = np.abs(target - predicted)
+        good = errors <= self.tolerance(target)
+        spoilt = int(np.count_nonzero(~good))
+        allowed = int(SPOILT * len(target)) if self.noisy else 0
+        fitted = errors[good]
+        floor = ROUNDING * (1.0 + float(np.abs(target).max(initial=0.0)))
+        miss = max(float(fitted.max(initial=0.0)), floor)
+        holds = spoilt <= allowed and len(fitted) > 0
+        if holds and self.noisy:
+            # A wrong neighbour may stay inside five standard errors, but not with this average.
+            slack = 1.0 + 3.0 / math.sqrt(2.0 * len(fitted))
+            holds = float(np.sqrt(np.mean(fitted**2))) <= self.precision * slack
+        ways = math.log(math.comb(len(target), spoilt)) if spoilt else 0.0
+        return Fit(bool(holds), miss, len(fitted), ways)
+
+    def believed(self, fit: Fit, log_candidates: float, density: float, coarse: float) -> bool:
+        """Whether chance could not have produced this fit."""
+        log_all = log_candidates + fit.log_choices
+        return log_risk(fit.miss, fit.rows, log_all, density, coarse) <= math.log(self.risk)
+
+
+#: "wrong": a row contradicts it. "unproven": every row fits, and chance could explain that.
+Verdict = Literal["right", "wrong", "unproven"]
+
+
+@dataclass(frozen=True)
+class MonomialTask:
+    """Labels, as logs, of rows whose cells can be bought, and what counts as a fit."""
+
+    door: LogValues
+    target: np.ndarray
+    rules: Rules
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """All rows in the random order of the lifetime."""
+        return shuffled(len(self.target), self.door.row_seed)
+
+    def verified(
+        self, monomial: Exponents, log_candidates: float, at_least: int = 1, coarse: float = 0.0
+    ) -> tuple[Verdict, int]:
+        """Try ``monomial`` on random rows until it is contradicted or chance is ruled out.
+
+        ``log_candidates`` is the natural log of the number of monomials it was chosen from,
+        ``coarse`` the grain of the other features that may be in the target. Only its own features
+        are bought. Whatever can be checked for nothing is: a constant on every label, any other
+        monomial on all rows whose cells are owned. Returns the verdict and the rows it took.
+        """
+        order, rules, target = self.order, self.rules, self.target
+        if not monomial:
+            constant = rules.check(target, np.zeros(len(target))).holds
+            return ("right" if constant else "wrong"), min(at_least, len(order))
+        if coarse >= HOPELESS:
+            return "unproven", min(at_least, len(order))
+        features = np.array([feature for feature, _power in monomial], dtype=np.intp)
+        powers = np.array([power for _feature, power in monomial], dtype=np.float64)
+        values = np.empty((0, len(features)))
+        for n_rows in range(min(at_least, len(order)), len(order) + 1):
+            rows = order[:n_rows]
+            values = np.vstack([values, self.door.values(rows[len(values) :], features)])
+            logs = np.log(values)
+            fit = rules.check(target[rows], logs @ powers)
+            if not fit.holds and (not rules.noisy or n_rows >= 20):
+                return "wrong", n_rows
+            density = log_density(logs) if values.size > 1 else 1.0
+            chance = max(coarse, coarsest(values))
+            if fit.holds and rules.believed(fit, log_candidates, density, chance):
+                return ("wrong" if self.contradicted(features, powers) else "right"), n_rows
+        return ("unproven" if fit.holds else "wrong"), len(order)
+
+    def contradicted(self, features: np.ndarray, powers: np.ndarray) -> bool:
+        """Whether a row on which all cells are owned does not fit: to look costs nothing."""
+        rows = self.door.owned_rows(features)
+        return not self.rules.check(
+            self.target[rows], self.door.logs(rows, features) @ powers
+        ).holds
+
+
+Polynomial = dict[Exponents, float]
+
+
+#: What fitting and evaluating a sum in double precision may lose, relative to its terms.
+SUM_ROUNDING = 1e-12
+
+
+def used_features(terms: Mapping[Exponents, float]) -> np.ndarray:
+    """Every feature that occurs, rising."""
+    found = {feature for monomial in terms for feature, _power in monomial}
+    return np.array(sorted(found), dtype=np.intp)
+
+
+def term_values(
+    terms: Mapping[Exponents, float], features: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Each term, coefficient included, on each row: rows x terms."""
+    place = {int(feature): column for column, feature in enumerate(features)}
+    table = np.empty((len(values), len(terms)))
+    for number, (monomial, coefficient) in enumerate(terms.items()):
+        product = np.full(len(values), coefficient)
+        for feature, power in monomial:
+            product = product * values[:, place[feature]] ** power
+        table[:, number] = product
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Columns, their least-squares coefficients, and the residual sum of squares."""
+
+    columns: tuple[int, ...]
+    coefficients: np.ndarray
+    rss: float
+
+
+@dataclass(frozen=True, slots=True)
+class SumRules:
+    """Limits of a polynomial, precision of the labels, allowed risk."""
+
+    max_degree: int
+    max_terms: int
+    precision: float
+    risk: float
+
+    @property
+    def noisy(self) -> bool:
+        """Whether label errors are noise rather than rounding."""
+        return self.precision > NOISY
+
+    def floor(self, n_rows: int) -> float:
+        """The relative squared residual at which a fit on so many rows is worth verifying."""
+        slack = 1.0 + 2.5 / math.sqrt(2.0 * n_rows) if self.noisy else 1.0
+        return max((slack * self.precision) ** 2, 1e-22)
+
+    def weights(self, target: np.ndarray) -> np.ndarray | None:
+        """Row weights: with relative noise, large labels are the least precise ones."""
+        return 1.0 / _label_sizes(target) if self.noisy else None
+
+    def clear_winner(
+        self, supports: list[Support], n_rows: int, n_columns: int, energy: float
+    ) -> Support | None:
+        """The support that gives the labels, unless another one comes too near for noise to tell.
+
+        A term more must pay for itself: each costs the log of the number it was chosen from.
+        """
+        if not self.noisy:
+            return supports[0] if supports[0].rss <= self.floor(n_rows) * energy else None
+        term = math.log(n_columns)
+
+        def score(support: Support) -> float:
+            fit = 0.5 * n_rows * math.log(max(support.rss, 1e-300))
+            return fit + term * len(support.columns)
+
+        best = min(supports, key=score)
+        if best.rss > self.floor(n_rows) * energy:
+            return None
+        wider = set(best.columns)
+        others = [score(other) for other in supports if not wider <= set(other.columns)]
+        needed = term * len(best.columns) - math.log(self.risk)
+        return best if min(others, default=math.inf) - score(best) >= needed else None
+
+    def errors(
+        self, terms: Polynomial, features: np.ndarray, values: np.ndarray, target: np.ndarray
+    ) -> np.ndarray:
+        """The miss of each row, relative to what limits the precision there.
+
+        Rounding grows with the sum of |terms|. Noise grows with the label: relative to the terms,
+        two large ones that cancel would explain any noise away.
+        """
+        table = term_values(terms, features, values)
+        sizes = _label_sizes(target) if self.noisy else _term_sizes(table, target)
+        return np.asarray(np.abs(target - table.sum(axis=1)) / sizes)
+
+    def holds(self, errors: np.ndarray) -> bool:
+        """Whether these misses are no larger than the labels' precision explains."""
+        widths = 5.0 if self.noisy else 1.0
+        good = errors <= widths * self.precision + SUM_ROUNDING
+        allowed = int(SPOILT * len(errors)) if self.noisy else 0
+        if np.count_nonzero(~good) > allowed:
+            return False
+        if not self.noisy or not good.any():
+            return bool(good.any() or not len(errors))
+        slack = 1.0 + 3.0 / math.sqrt(2.0 * np.count_nonzero(good))
+        return float(np.sqrt(np.mean(errors[good] ** 2))) <= self.precision * slack
+
+    def believed(
+        self,
+        errors: np.ndarray,
+        sizes: np.ndarray,
+        target: np.ndarray,
+        log_candidates: float,
+        coarse: float,
+    ) -> bool:
+        """Whether chance could not have produced these misses; ``sizes`` are sums of |terms|."""
+        size = float((np.abs(target) if self.noisy else sizes).mean())
+        spread = float(target.std()) or size
+        widest = float(np.sqrt(np.mean(errors**2))) if self.noisy else float(errors.max())
+        miss = max(widest, SUM_ROUNDING) * max(1.0, size / (math.sqrt(12.0) * max(spread, 1e-300)))
+        chance = min(1.0, max(2.0 * miss, coarse))
+        return chance < HOPELESS and (
+            log_candidates + len(errors) * math.log(chance) <= math.log(self.risk)
+        )
+
+
+def _label_sizes(target: np.ndarray) -> np.ndarray:
+    """|y|, and a tenth of its typical size, so that labels near zero do not decide everything."""
+    typical = 0.1 * float(np.sqrt(np.mean(target**2)))
+    return np.asarray(np.abs(target) + max(typical, 1e-300))
+
+
+def _term_sizes(table: np.ndarray, target: np.ndarray) -> np.ndarray:
+    sizes = np.maximum(np.abs(table).sum(axis=1), np.abs(target))
+    return np.asarray(np.where(sizes > 0, sizes, 1.0))

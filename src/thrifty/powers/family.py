@@ -11,8 +11,7 @@ import numpy as np
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found, Traits
 from thrifty.cells import Cells
 from thrifty.lazy import Estimator
-from thrifty.powers.evidence import coarsest
-from thrifty.powers.failures import refuse
+from thrifty.powers.evidence import coarsest, refuse
 from thrifty.powers.representation import PowersRepresentation
 from thrifty.powers.values import BoughtValues
 from thrifty.typing import Json, JsonLike, LabelsLike

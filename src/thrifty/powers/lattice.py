@@ -18,13 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import ENOUGH_ROWS, ROUNDING, coarsest, log_density, rows_needed
-from thrifty.powers.exact_linear import lll
-from thrifty.powers.log_values import LogValues
-from thrifty.powers.representation import Exponents, PowersRepresentation, exponents
-from thrifty.powers.row_order import shuffled
-from thrifty.powers.rules import Rules
-from thrifty.powers.verify import verified
+from thrifty.powers.evidence import (
+    ENOUGH_ROWS,
+    ROUNDING,
+    MonomialTask,
+    coarsest,
+    log_density,
+    rows_needed,
+)
+from thrifty.powers.representation import Exponents, PowersRepresentation, exponents, lll
 
 __all__ = ["decode", "log_legal_points", "reuse"]
 
@@ -91,20 +93,18 @@ def _as_integers(values: np.ndarray) -> np.ndarray:
 class _LatticeSearch:
     """One UseRep in progress: rows bought, and what they showed."""
 
-    door: LogValues
-    target: np.ndarray
-    rules: Rules
+    task: MonomialTask
     known: PowersRepresentation
 
     def __post_init__(self) -> None:
-        self.order = shuffled(len(self.target), self.door.row_seed)
+        self.rules, self.order = self.task.rules, self.task.order
         self.log_points = log_legal_points(len(self.known), self.rules.max_degree)
         self.nearest = math.inf  # the smallest error of a legal point that was seen
 
     def buy(self, n_rows: int) -> None:
         """Logs of all known features on the first ``n_rows`` rows."""
         self.rows = self.order[:n_rows]
-        values = self.door.values(self.rows, self.known.features)
+        values = self.task.door.values(self.rows, self.known.features)
         self.logs = np.log(values)
         self.density = log_density(self.logs)
         self.coarse = coarsest(values)
@@ -112,7 +112,7 @@ class _LatticeSearch:
 
     def candidates(self) -> list[np.ndarray]:
         """Points that fit every bought row."""
-        target = self.target[self.rows]
+        target = self.task.target[self.rows]
         fine = ROUNDING * (1.0 + float(np.abs(target).max()))
         scales = [1.0 / fine, 1.0 / max(self.rules.precision, fine)]
         fitting = []
@@ -131,14 +131,8 @@ class _LatticeSearch:
 
     def verify(self, point: np.ndarray) -> tuple[bool, int]:
         """Whether ``point`` is believed, and on how many rows it was tried."""
-        verdict, n_rows = verified(
-            self.door,
-            self.target,
-            self.named(point),
-            self.rules,
-            self.log_points,
-            at_least=len(self.rows),
-            coarse=self.chance,
+        verdict, n_rows = self.task.verified(
+            self.named(point), self.log_points, len(self.rows), self.chance
         )
         return verdict == "right", n_rows + (verdict == "unproven")
 
@@ -155,14 +149,12 @@ class _LatticeSearch:
         return None if enough is None else enough + len(self.known)
 
 
-def reuse(
-    door: LogValues, target: np.ndarray, known: PowersRepresentation, rules: Rules
-) -> Exponents | Failure:
+def reuse(task: MonomialTask, known: PowersRepresentation) -> Exponents | Failure:
     """The monomial in the span of ``known`` behind these labels, or why there is none."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    search = _LatticeSearch(door, target, rules, known)
-    order = search.order
+    search = _LatticeSearch(task, known)
+    order, rules = search.order, task.rules
     search.buy(1)
     n_rows = search.first_batch()
     if n_rows is None or n_rows > len(order):

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.attempt import Failed
 from thrifty.cells import Cells, Source
 from thrifty.cells.cells import open_cells
-from thrifty.cells.matching import Match, match_features
+from thrifty.cells.features import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.powers.evidence import Polynomial
 from thrifty.powers.family import Formula, PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
-from thrifty.powers.sums import Polynomial
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["MonomialRegressor", "PolynomialRegressor"]
@@ -78,15 +78,18 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
                     f"X must be two-dimensional, examples x features; got {table.ndim} "
                     "dimension(s). Reshape your data: X.reshape(1, -1) for one example."
                 )
-            self._same_width(table.shape[1])
+            if table.shape[1] != self.n_features_in_:
+                raise BadInput(
+                    f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
             values = table[:, columns]
         finite: NDArray[np.float64] = self._finite(values)
         return finite
 
     def _match(self, source: Source) -> Match | None:
-        return match_features(
-            self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
-        )
+        whose, needed = type(self).__name__, self.features_.tolist()
+        return match_features(self.feature_names_, source, needed=needed, whose=whose)
 
     @property
     def features_(self) -> np.ndarray:
@@ -113,13 +116,6 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
         if not np.isfinite(numbers).all():
             raise BadInput("X must be finite in the features the model uses; got NaN or infinity.")
         return numbers
-
-    def _same_width(self, width: int) -> None:
-        if width != self.n_features_in_:
-            raise BadInput(
-                f"X has {width} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
 
 
 class MonomialRegressor(_PowersRegressor[Exponents]):
@@ -253,10 +249,8 @@ class PolynomialRegressor(_PowersRegressor[Polynomial]):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not hasattr(self, "terms_"):
             return str(super().__repr__(N_CHAR_MAX))
-        pieces = [
-            _piece(coefficient, written(monomial, self.feature_names_))
-            for monomial, coefficient in self.terms_.items()
-        ]
+        names = self.feature_names_
+        pieces = (_piece(size, written(term, names)) for term, size in self.terms_.items())
         text = " ".join(pieces) or "0"
         return text[2:] if text.startswith("+ ") else text.replace("- ", "-", 1)
 

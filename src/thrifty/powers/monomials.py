@@ -13,12 +13,11 @@ from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.numbers import log_labels
 from thrifty.powers import lattice, nnls_batches, paper_monomials
+from thrifty.powers.evidence import MonomialTask, Rules
 from thrifty.powers.family import METHODS, Method, PowersFamily
-from thrifty.powers.log_values import LogValues
 from thrifty.powers.model import MonomialRegressor
 from thrifty.powers.representation import Exponents, PowersRepresentation
-from thrifty.powers.row_order import both_ends, shuffled
-from thrifty.powers.rules import Rules
+from thrifty.powers.values import LogValues
 from thrifty.typing import LabelsLike
 
 __all__ = ["Monomials"]
@@ -92,43 +91,28 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
         """A monomial in the span of what is known; failing that, over the features seen."""
         if self.rules.check(labels, np.zeros(len(labels))).holds:
             return Found("reused", ())  # y = 1 everywhere costs nothing to see
-        door = LogValues(cells)
+        task = MonomialTask(LogValues(cells), labels, self.rules)
         if self.method == "lattice":
-            return self._use_lattice(representation, door, labels)
+            return self._use_lattice(representation, task)
         learn = paper_monomials.use_rep if self.method == "paper" else paper_monomials.naive
-        return _attempt(learn(self._slopes(door, labels), representation))
+        found = learn(task, representation, self.delta)
+        return Failed(found) if isinstance(found, Failure) else Found("reused", found)
 
-    def _slopes(self, door: LogValues, labels: np.ndarray) -> paper_monomials.SlopeTask:
-        order = shuffled(len(labels), door.row_seed)
-        return paper_monomials.SlopeTask(door, labels, order, self.rules, self.delta)
-
-    def _use_lattice(
-        self, known: PowersRepresentation, door: LogValues, labels: np.ndarray
-    ) -> Attempt[Exponents]:
-        found = lattice.reuse(door, labels, known, self.rules)
+    def _use_lattice(self, known: PowersRepresentation, task: MonomialTask) -> Attempt[Exponents]:
+        found = lattice.reuse(task, known)
         if not isinstance(found, Failure):
             return Found("reused", found)
         if known.partial or not len(known):
             return Failed(found)
-        seen = nnls_batches.fit_in_batches(
-            door,
-            labels,
-            both_ends(labels, door.row_seed),
-            known.features,
-            self.rules,
-            coarse_elsewhere=known.coarse,
-        )
-        if not isinstance(seen, Failure):
-            return Found("screened", seen, found)
-        return Failed(found)
+        seen = nnls_batches.fit_in_batches(task, known.features, coarse_elsewhere=known.coarse)
+        return Failed(found) if isinstance(seen, Failure) else Found("screened", seen, found)
 
     def _over_all(self, cells: Cells, labels: np.ndarray) -> tuple[Exponents | Failure, LogValues]:
-        door = LogValues(cells)
+        task = MonomialTask(LogValues(cells), labels, self.rules)
         if self.method != "lattice":
-            return paper_monomials.from_scratch(self._slopes(door, labels)), door
-        order, features = both_ends(labels, door.row_seed), np.arange(door.n_features)
-        found = nnls_batches.fit_in_batches(door, labels, order, features, self.rules, first=12)
-        return found, door
+            return paper_monomials.from_scratch(task, self.delta), task.door
+        everything = np.arange(task.door.n_features)
+        return nnls_batches.fit_in_batches(task, everything, first=12), task.door
 
     def improve_rep(
         self, representation: PowersRepresentation, found: Found[Exponents]
@@ -145,9 +129,3 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
         return MonomialRegressor(
             max_degree=self.max_degree, label_precision=self.label_precision
         ).hold(model, feature_names)
-
-
-def _attempt(found: Exponents | Failure) -> Attempt[Exponents]:
-    if isinstance(found, Failure):
-        return Failed(found)
-    return Found("reused", found)

@@ -4,27 +4,29 @@ log y = sum g_i log x_i with all g_i >= 0. Non-negativity alone makes the sparse
 before there are as many rows as features, so rows are bought a few at a time, the weights rounded
 to integers, and the first monomial that fits every row bought is verified on random rows. No
 independence of the features is needed. If even real weights cannot fit the rows, no monomial over
-these features can: that is a proof, and the search stops there.
+these features can: that is a proof, and the search stops there. Where chance cannot be ruled out
+because values are coarse, rows may still prove that no other monomial fits: logs of full column
+rank leave one solution, and otherwise all monomials are tried, if they are not too many.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import nnls
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import coarsest, rows_needed
-from thrifty.powers.failures import too_few_rows
+from thrifty.powers.evidence import MonomialTask, Rules, coarsest, rows_needed, too_few_rows
 from thrifty.powers.lattice import log_legal_points
-from thrifty.powers.log_values import LogValues
-from thrifty.powers.representation import Exponents, degree, exponents, written
-from thrifty.powers.row_order import growing
-from thrifty.powers.rules import Rules
-from thrifty.powers.verify import verified
+from thrifty.powers.representation import Exponents, degree, exponents, vectors_up_to, written
+from thrifty.powers.values import both_ends, growing
 
 __all__ = ["fit_in_batches", "row_limit"]
+
+#: Monomials that are tried one by one.
+MOST_TRIED = 100_000
 
 #: Weights below this are never a power of 1 that noise has shrunk; the others are fitted again.
 FAINT = 0.15
@@ -37,25 +39,21 @@ def row_limit(n_features: int, rules: Rules) -> int:
 
 
 def fit_in_batches(
-    door: LogValues,
-    target: np.ndarray,
-    order: np.ndarray,
-    features: np.ndarray,
-    rules: Rules,
-    first: int = 8,
-    coarse_elsewhere: float = 0.0,
+    task: MonomialTask, features: np.ndarray, first: int = 8, coarse_elsewhere: float = 0.0
 ) -> Exponents | Failure:
     """The monomial over ``features`` behind these labels, or why there is none.
 
     ``coarse_elsewhere`` is the grain of features that are not among these.
     """
+    target, rules = task.target, task.rules
+    order = both_ends(target, task.door.row_seed)
     limit = min(len(order), row_limit(len(features), rules))
     log_candidates = log_legal_points(len(features), rules.max_degree)
     values = np.empty((0, len(features)))
     unproven = 0.0  # how coarse values were when a fit was there and chance could explain it
     for n_rows in growing(first, limit):
         fresh = order[len(values) : n_rows]
-        values = np.vstack([values, door.values(fresh, features)])
+        values = np.vstack([values, task.door.values(fresh, features)])
         rows = order[:n_rows]
         logs = np.log(values)
         weights, gap = _robust_nnls(logs, target[rows], rules)
@@ -67,13 +65,44 @@ def fit_in_batches(
         if fit.holds and len(used):
             monomial = exponents(zip(features[used].tolist(), powers[used].astype(int).tolist()))
             coarse = max(coarsest(values), coarse_elsewhere)
-            verdict, _tried = verified(door, target, monomial, rules, log_candidates, coarse=coarse)
+            verdict, _tried = task.verified(monomial, log_candidates, coarse=coarse)
             if verdict == "right":
                 return _twins(logs, used, features) or _within_degree(monomial, rules)
             unproven = coarse if verdict == "unproven" else 0.0
     if unproven > 0.0:
+        rival = rival_monomial(logs, target[rows], powers, rules)
+        if len(features) == task.door.n_features and isinstance(rival, np.ndarray):
+            return _two_fit(n_rows, monomial, exponents(zip(features.tolist(), rival.tolist())))
+        if len(features) == task.door.n_features and rival == "none":
+            return _twins(logs, used, features) or _within_degree(monomial, rules)
         return _too_coarse(limit, unproven, log_candidates, rules)
     return _gave_up(len(order), limit, len(features), rules)
+
+
+def rival_monomial(
+    logs: np.ndarray, target: np.ndarray, powers: np.ndarray, rules: Rules
+) -> np.ndarray | Literal["none", "unknown"]:
+    """Another monomial that fits these rows as ``powers`` do; "none": there is a proof.
+
+    >>> rules = Rules(2, 1e-9, 1e-7)
+    >>> logs = np.log([[1.0, 2], [2, 1], [2, 2], [1, 1]])
+    >>> rival_monomial(logs, logs[:, 0], np.array([1, 0]), rules)
+    'none'
+    """
+    n_rows, n_features = logs.shape
+    if rules.noisy or n_rows < n_features + min(n_features, 10):
+        return "unknown"
+    allowed = rules.tolerance(target)
+    if float(np.linalg.svd(logs, compute_uv=False)[-1]) > 2 * np.linalg.norm(allowed) + 1e-9:
+        return "none"  # a step of a power moves the rows further than their precision
+    if math.comb(n_features + rules.max_degree, rules.max_degree) > MOST_TRIED:
+        return "unknown"
+    for some in np.array_split(vectors_up_to(n_features, rules.max_degree), 20):
+        fits = (np.abs(some @ logs.T - target) <= allowed).all(axis=1)
+        others = some[fits & (some != powers).any(axis=1)]
+        if len(others):
+            return np.asarray(others[0])
+    return "none"
 
 
 def _robust_nnls(logs: np.ndarray, target: np.ndarray, rules: Rules) -> tuple[np.ndarray, float]:
@@ -146,6 +175,15 @@ def _cannot_fit(n_features: int, n_rows: int, gap: float) -> Failure:
         f"no powers >= 0 of {n_features} features fit {n_rows} examples: the best real ones miss "
         f"log y by {gap:.3g} in the mean square",
         {"miss": gap, "rows": n_rows, "features": n_features},
+    )
+
+
+def _two_fit(n_rows: int, first: Exponents, second: Exponents) -> Failure:
+    return Failure(
+        "coarse-values",
+        f"{written(first)} and {written(second)} take the same values on all {n_rows} examples: "
+        "nobody can tell them apart",
+        {"rows": n_rows, "both": (dict(first), dict(second))},
     )
 
 

@@ -4,30 +4,35 @@ For independent features the slope of log y on log x_i is g_i (Lemma deg). Scrat
 of every feature; UseRep rounds those of a row basis I of F~, solves F~[I] w = g[I] exactly and
 takes g~ = F~ w; the naive baseline rounds those of all features seen.
 
-Where this differs from the paper: the number of rows comes from the variance of a slope, S = 4 z^2
-var(log y) / var(log x_i) with z at delta / 2n (the paper's formula is 10^6 to 10^8 too large);
+Where this differs from the paper: the number of rows comes from the variance of a slope, at most
+var(log y) / (S var(log x_i)), and the chances that a feature's is off by half are summed (the
+paper's proof takes 10^4 times as many rows and more: :func:`thrifty.bounds.rows_for_monomial`);
 nothing is returned that does not reproduce labels; and g~ must be a legal monomial.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.special import chdtri, stdtr
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import coarsest, log_density
-from thrifty.powers.exact_linear import combination, row_basis, solve
-from thrifty.powers.failures import correlated, too_few_rows
+from thrifty.powers.evidence import MonomialTask, coarsest, correlated, log_density, too_few_rows
 from thrifty.powers.lattice import log_legal_points
-from thrifty.powers.log_values import LogValues
-from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
-from thrifty.powers.rules import Rules
-from thrifty.powers.verify import not_contradicted, verified
+from thrifty.powers.representation import (
+    Exponents,
+    PowersRepresentation,
+    combination,
+    degree,
+    exponents,
+    row_basis,
+    solve,
+)
 
-__all__ = ["SlopeTask", "Slopes", "from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
+__all__ = ["from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
 
 #: Rows bought to learn the variance of a feature before the number of rows is fixed.
 PILOT = 30
@@ -46,58 +51,72 @@ def slopes(logs: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def rows_for_slopes(
-    variance_of_target: float, variance_of_feature: float, n_slopes: int, delta: float
+    variance_of_target: float,
+    variances_of_features: np.ndarray,
+    delta: float,
+    measured_on: float = math.inf,
 ) -> int:
-    """Rows at which ``n_slopes`` slopes are all within 1/2 with probability 1 - delta."""
-    if variance_of_feature <= 0:
+    """Rows at which the slopes of these features are all within 1/2 with probability 1 - delta.
+
+    A slope's error over its standard error, which a variance measured on few rows is part of, has
+    Student's law; the chances of all features add up, those that vary least count most.
+
+    >>> rows_for_slopes(2.0, np.ones(10), 0.1)
+    54
+    """
+    spread = variances_of_features[variances_of_features > 0]
+    if not len(spread) or variance_of_target <= 0:
         return 1
-    z = float(norm.isf(delta / (2 * max(n_slopes, 1))))
-    return max(2, math.ceil(4 * z * z * variance_of_target / variance_of_feature))
+    freedom = min(measured_on - 1, 1e6)
+
+    def missed(n_rows: float) -> float:
+        within = np.sqrt(n_rows * spread / (4 * variance_of_target))
+        return float(2 * stdtr(freedom, -within).sum() - delta)
+
+    most = 4.0
+    while missed(most) > 0:
+        most *= 2
+    return max(2, math.ceil(brentq(missed, 1e-9, most))) if missed(1e-9) > 0 else 2
 
 
-@dataclass(frozen=True)
-class SlopeTask:
-    """What slopes are learned from, in which order of rows, and what counts as right."""
-
-    door: LogValues
-    target: np.ndarray
-    order: np.ndarray
-    rules: Rules
-    delta: float
+def _at_most(variance: float, n_values: int, delta: float) -> float:
+    """What a variance that was measured on so many values may be, with probability 1 - delta."""
+    freedom = max(n_values - 1, 1)
+    return variance * freedom / float(chdtri(freedom, 1 - delta))
 
 
 class Slopes:
     """Rounded slopes on more and more rows."""
 
-    def __init__(self, task: SlopeTask, features: np.ndarray) -> None:
-        self.door, self.target, self.order = task.door, task.target, task.order
-        self.features, self.delta = features, task.delta
+    def __init__(self, task: MonomialTask, features: np.ndarray, delta: float) -> None:
+        self.task, self.features, self.delta = task, features, delta
 
     def predicted_rows(self) -> int:
         """S, from the variance of the labels (free) and of the features (a small pilot)."""
-        pilot = self.door.logs(self.order[: min(PILOT, len(self.order))], self.features)
-        spread = pilot.var(axis=0)
-        varying = spread[spread > 0]
-        typical = float(np.median(varying)) if len(varying) else 0.0
-        return rows_for_slopes(float(self.target.var()), typical, len(self.features), self.delta)
+        n_rows = min(PILOT, len(self.task.order))
+        pilot = self.task.door.logs(self.task.order[:n_rows], self.features)
+        # a quarter of delta for what the labels may vary more than seen, the rest for the slopes
+        varies = _at_most(float(self.task.target.var()), len(self.task.target), self.delta / 4)
+        spread = pilot.var(axis=0, ddof=1 if n_rows > 1 else 0)
+        return rows_for_slopes(varies, spread, 0.75 * self.delta, max(n_rows, 2))
 
     def rounded(self, n_rows: int) -> np.ndarray:
         """Rounded slopes from the first ``n_rows`` rows."""
-        rows = self.order[:n_rows]
-        self.values = self.door.values(rows, self.features)
+        rows = self.task.order[:n_rows]
+        self.values = self.task.door.values(rows, self.features)
         self.logs = np.log(self.values)
-        return np.asarray(np.rint(slopes(self.logs, self.target[rows])), dtype=np.int64)
+        return np.asarray(np.rint(slopes(self.logs, self.task.target[rows])), dtype=np.int64)
 
 
-def from_scratch(task: SlopeTask) -> Exponents | Failure:
+def from_scratch(task: MonomialTask, delta: float) -> Exponents | Failure:
     """Algorithm monomials-scratch on every feature, verified on every row it used."""
-    order, rules = task.order, task.rules
-    work = Slopes(task, np.arange(task.door.n_features))
+    order = task.order
+    work = Slopes(task, np.arange(task.door.n_features), delta)
     needed = work.predicted_rows()
     n_rows = min(needed, len(order))
     while True:
         powers = work.rounded(n_rows)
-        verdict = _verified(work, powers, order[:n_rows], rules)
+        verdict = _verified(work, powers, order[:n_rows])
         if isinstance(verdict, tuple):
             return verdict
         if n_rows == len(order):
@@ -105,9 +124,8 @@ def from_scratch(task: SlopeTask) -> Exponents | Failure:
         n_rows = min(math.ceil(1.5 * n_rows), len(order))
 
 
-def _verified(
-    work: Slopes, powers: np.ndarray, rows: np.ndarray, rules: Rules
-) -> Exponents | Failure:
+def _verified(work: Slopes, powers: np.ndarray, rows: np.ndarray) -> Exponents | Failure:
+    rules = work.task.rules
     if (powers < 0).any() or powers.sum() > rules.max_degree:
         # A negative slope is noise. A sum above the limit may be noise too, or the truth.
         monomial = exponents(zip(work.features.tolist(), np.maximum(powers, 0).tolist()))
@@ -116,14 +134,14 @@ def _verified(
             f"the rounded slopes have degree {degree(monomial)}, the limit is {rules.max_degree}",
             {"degree": degree(monomial), "max_degree": rules.max_degree},
         )
-    fit = rules.check(work.target[rows], work.logs @ powers.astype(np.float64))
+    fit = rules.check(work.task.target[rows], work.logs @ powers.astype(np.float64))
     used = powers > 0
     density = log_density(work.logs[:, used]) if used.any() else 1.0
     believed = fit.holds and rules.believed(
         fit, log_legal_points(len(work.features), rules.max_degree), density, coarsest(work.values)
     )
-    if believed and not_contradicted(
-        work.door, work.target, work.features[used], powers[used].astype(np.float64), rules
+    if believed and not work.task.contradicted(
+        work.features[used], powers[used].astype(np.float64)
     ):
         return exponents(zip(work.features.tolist(), powers.tolist()))
     return Failure("not-verified", "the rounded slopes do not reproduce the labels")
@@ -140,27 +158,44 @@ def _why(work: Slopes, verdict: Failure, needed: int, n_rows: int) -> Failure:
     return correlated(work.logs, work.features) or verdict
 
 
-def _once_more(needed: int, available: int, known: PowersRepresentation) -> list[int]:
-    """The predicted rows, then all there are: a misread slope must not pass for a new target."""
-    first = min(needed, available)
-    return [first] if known.partial else sorted({first, available})
+def _tried(
+    task: MonomialTask,
+    known: PowersRepresentation,
+    delta: float,
+    features: np.ndarray,
+    complete: Callable[[np.ndarray], Sequence[int] | None],
+) -> tuple[Exponents | None, int, int]:
+    """The monomial that rounded slopes of these features lead to, rows that it took, and needed.
+
+    On the predicted rows, then on all there are: a misread slope must not pass for a new target.
+    One row verifies it, unless values are coarse.
+    """
+    work, rules = Slopes(task, features, delta), task.rules
+    needed = work.predicted_rows()
+    first, available = min(needed, len(task.order)), len(task.order)
+    for n_rows in [first] if known.partial else sorted({first, available}):
+        powers = complete(work.rounded(n_rows))
+        if powers is None or min(powers) < 0 or sum(powers) > rules.max_degree:
+            continue
+        monomial = exponents(zip(known.features.tolist(), powers))
+        coarse = max(coarsest(work.values), known.coarse)
+        if task.verified(monomial, 0.0, coarse=coarse)[0] == "right":
+            return monomial, n_rows, needed
+    return None, n_rows, needed
 
 
-def use_rep(task: SlopeTask, known: PowersRepresentation) -> Exponents | Failure:
+def use_rep(task: MonomialTask, known: PowersRepresentation, delta: float) -> Exponents | Failure:
     """Algorithm lfd-prod-mon: slopes on a cheapest row basis, an exact solve, a check."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    rules = task.rules
     basis = row_basis(known.matrix, task.door.cells.prices[known.features])
-    work = Slopes(task, known.features[basis])
-    needed = work.predicted_rows()
-    for n_rows in _once_more(needed, len(task.order), known):
-        weights = solve(known.matrix[basis], work.rounded(n_rows).tolist())
-        powers = combination(known.matrix, weights)
-        if powers is not None and min(powers) >= 0 and sum(powers) <= rules.max_degree:
-            monomial = exponents(zip(known.features.tolist(), powers))
-            if reproduces(task.door, task.target, monomial, rules, _coarse(work, known)):
-                return monomial
+
+    def complete(powers: np.ndarray) -> list[int] | None:
+        return combination(known.matrix, solve(known.matrix[basis], powers.tolist()))
+
+    found, n_rows, needed = _tried(task, known, delta, known.features[basis], complete)
+    if found is not None:
+        return found
     if n_rows < needed:
         return too_few_rows(
             n_rows,
@@ -176,35 +211,16 @@ def use_rep(task: SlopeTask, known: PowersRepresentation) -> Exponents | Failure
     )
 
 
-def naive(task: SlopeTask, known: PowersRepresentation) -> Exponents | Failure:
+def naive(task: MonomialTask, known: PowersRepresentation, delta: float) -> Exponents | Failure:
     """The naive baseline: slopes of every feature seen, all other powers zero."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    rules = task.rules
-    work = Slopes(task, known.features)
-    needed = work.predicted_rows()
-    for n_rows in _once_more(needed, len(task.order), known):
-        powers = work.rounded(n_rows)
-        if (powers >= 0).all() and powers.sum() <= rules.max_degree:
-            monomial = exponents(zip(known.features.tolist(), powers.tolist()))
-            if reproduces(task.door, task.target, monomial, rules, _coarse(work, known)):
-                return monomial
-    reason = "too-few-rows" if n_rows < needed else "outside-features"
+    found, n_rows, needed = _tried(task, known, delta, known.features, np.ndarray.tolist)
+    if found is not None:
+        return found
     return Failure(
-        reason,
+        "too-few-rows" if n_rows < needed else "outside-features",
         f"slopes of the {len(known.features)} features seen, on {n_rows} examples of the {needed} "
         "predicted, do not reproduce the labels",
         {"rows": n_rows, "rows_needed": needed},
     )
-
-
-def _coarse(work: Slopes, known: PowersRepresentation) -> float:
-    return max(coarsest(work.values), known.coarse)
-
-
-def reproduces(
-    door: LogValues, target: np.ndarray, monomial: Exponents, rules: Rules, coarse: float = 0.0
-) -> bool:
-    """Check the labels on as many rows as it takes: one, unless values are coarse."""
-    verdict, _rows = verified(door, target, monomial, rules, log_candidates=0.0, coarse=coarse)
-    return verdict == "right"

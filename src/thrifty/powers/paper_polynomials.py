@@ -1,5 +1,10 @@
 """The paper's own algorithms for polynomials (Sec. 3.1, App. B.3): lexicographic search.
 
+Andoni et al. find the largest power of x_i in a polynomial R by asking whether <H_2p(x_i), R^2> >
+0 for p = d, d - 1, ...: R^2 has degree 2p in x_i exactly if R has degree p, and H_2p is orthogonal
+to everything lower. Two oracles answer: one knows the target and is exact, for tests; one averages
+over examples, and answers yes only beyond five standard errors.
+
 One monomial is extracted at a time: the lexicographically largest one in P - P~, feature by
 feature, from squared correlations. Scratch searches all features; UseRep a row basis I of F~, and
 F~ F~[I]^-1 extends the powers on I to all features; the naive baseline the features seen.
@@ -13,69 +18,178 @@ needed on samples are predicted first, and fewer are refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from thrifty.attempt import Failure
-from thrifty.powers.correlations import (
-    STANDARD_ERRORS,
-    Bases,
-    Correlations,
-    ExactCorrelations,
-    SampleCorrelations,
-    partitions,
+from thrifty.powers.evidence import (
+    Polynomial,
+    SumRules,
+    correlated,
+    term_values,
+    too_few_rows,
+    used_features,
 )
-from thrifty.powers.exact_linear import combination, row_basis, solve
-from thrifty.powers.failures import correlated, too_few_rows
-from thrifty.powers.laws import Laws, mismatch
-from thrifty.powers.real_values import RealValues
-from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
-from thrifty.powers.row_order import shuffled
-from thrifty.powers.sums import Polynomial, SumRules, term_values, used_features
+from thrifty.powers.laws import Laws, Orthonormal, law_of, mismatch
+from thrifty.powers.representation import (
+    Exponents,
+    PowersRepresentation,
+    combination,
+    degree,
+    exponents,
+    row_basis,
+    solve,
+)
+from thrifty.powers.values import RealValues, shuffled
 
-__all__ = [
-    "KnownTarget",
-    "PaperSettings",
-    "extract",
-    "from_scratch",
-    "lexicographically_largest",
-    "naive",
-    "rows_for_search",
-    "use_rep",
-]
+__all__ = ["LexicographicSearch", "lexicographically_largest", "rows_for_search"]
+
+STANDARD_ERRORS = 5.0
+
+
+@dataclass
+class Bases:
+    """Orthonormal polynomials up to degree 2d for every feature, made when first needed."""
+
+    laws: Laws
+    max_degree: int
+    made: dict[int, Orthonormal] = field(default_factory=dict)
+
+    def of(self, feature: int) -> Orthonormal:
+        """The basis of one feature; features with the same law share theirs."""
+        law = law_of(self.laws, feature)
+        if id(law) not in self.made:
+            self.made[id(law)] = Orthonormal.of(law, 2 * self.max_degree)
+        return self.made[id(law)]
+
+    def least_signal(self, powers: Exponents) -> float:
+        """How strongly a monomial with these powers shows in their test, at the least.
+
+        prod E[H_2p(x) x^2p], times the smallest E[x^2q] that its other features can bring.
+        """
+        signal = 1.0
+        for feature, power in powers:
+            signal /= float(self.of(feature).leading[2 * power])
+        basis = self.of(powers[0][0])
+        left = self.max_degree - sum(power for _feature, power in powers)
+        rests = [
+            np.prod([basis.mean(basis.nodes ** (2 * q)) for q in parts], initial=1.0)
+            for others in range(left + 1)
+            for parts in partitions(others)
+        ]
+        return signal * float(min(rests))
+
+    def test_moments(
+        self, feature: int, tested: tuple[int, ...], others: tuple[int, ...]
+    ) -> tuple[float, float]:
+        """Mean and root mean square of prod H_2p x^2p prod x^2q."""
+        basis = self.of(feature)
+        table = basis.values(basis.nodes)
+        factors = [table[2 * p] * basis.nodes ** (2 * p) for p in tested]
+        factors += [basis.nodes ** (2 * q) for q in others]
+        means = [basis.mean(factor) for factor in factors]
+        squares = [basis.mean(factor**2) for factor in factors]
+        return float(np.prod(means)), float(np.sqrt(np.prod(squares)))
+
+
+def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Ways to write ``total`` as a sum of falling positive integers.
+
+    >>> list(partitions(3))
+    [(3,), (2, 1), (1, 1, 1)]
+    """
+    if total == 0:
+        yield ()
+        return
+    for first in range(min(total, largest or total), 0, -1):
+        for rest in partitions(total - first, first):
+            yield (first, *rest)
+
+
+class Correlations(Protocol):
+    """What the lexicographic search asks."""
+
+    def occurs(self, powers: Exponents, known: Polynomial) -> bool:
+        """Whether <prod H_2p(x_i), (P - known)^2> is positive."""
+
+    def coefficient(self, monomial: Exponents, known: Polynomial) -> float:
+        """The coefficient of ``monomial``, the largest one left in P - known."""
+
+    def nothing_left(self, known: Polynomial) -> bool:
+        """Whether P - known vanishes."""
+
+
+@dataclass
+class SampleCorrelations:
+    """Averages over bought examples."""
+
+    door: RealValues
+    target: np.ndarray
+    rows: np.ndarray
+    bases: Bases
+    smallest: float  # the smallest |coefficient| that must not be missed
+    exact: Callable[..., bool]  # (terms): do these terms, refitted, give the labels?
+
+    def __post_init__(self) -> None:
+        self._values: dict[int, np.ndarray] = {}
+
+    def _basis_values(self, feature: int) -> np.ndarray:
+        if feature not in self._values:
+            column = self.door.values(self.rows, np.array([feature]))[:, 0]
+            self._values[feature] = self.bases.of(feature).values(column)
+        return self._values[feature]
+
+    def _residual(self, known: Polynomial) -> np.ndarray:
+        if not known:
+            return self.target
+        features = used_features(known)
+        values = self.door.values(self.rows, features)
+        return np.asarray(self.target - term_values(known, features, values).sum(axis=1))
+
+    def occurs(self, powers: Exponents, known: Polynomial) -> bool:
+        parts = self._residual(known) ** 2
+        for feature, power in powers:
+            parts = parts * self._basis_values(feature)[2 * power]
+        least = 0.5 * self.smallest**2 * self.bases.least_signal(powers)
+        error = float(parts.std()) / np.sqrt(len(parts))
+        return bool(float(parts.mean()) > max(STANDARD_ERRORS * error, least))
+
+    def coefficient(self, monomial: Exponents, known: Polynomial) -> float:
+        parts = self._residual(known)
+        for feature, power in monomial:
+            parts = parts * self._basis_values(feature)[power]
+        return float(parts.mean()) * leading(self.bases, monomial)
+
+    def nothing_left(self, known: Polynomial) -> bool:
+        return bool(known) and bool(self.exact(known))
+
+
+def leading(bases: Bases, monomial: Exponents) -> float:
+    """The product of the leading coefficients b_p of a monomial's factors."""
+    factors = [bases.of(feature).leading[power] for feature, power in monomial]
+    return float(np.prod(factors, initial=1.0))
+
 
 #: Rows for the least-squares refit of a support that has been found.
 REFIT_ROWS = 60
 
 
-@dataclass(frozen=True)
-class KnownTarget:
-    """Labels together with the polynomial behind them: exact correlations, for tests."""
+@runtime_checkable
+class OwnCorrelations(Protocol):
+    """Labels that know their correlations exactly, as the paper's theorem assumes."""
 
-    y: np.ndarray
-    target: Polynomial
+    def __len__(self) -> int: ...
 
-    def __len__(self) -> int:
-        return len(self.y)
+    def __array__(self) -> np.ndarray: ...
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.y, dtype=dtype)
+    def correlations(self, bases: Bases) -> Correlations:
+        """What the search asks, under these laws."""
 
 
-Posed: TypeAlias = np.ndarray | KnownTarget
-
-
-@dataclass(frozen=True)
-class PaperSettings:
-    """What the three algorithms share."""
-
-    laws: Laws
-    smallest: float
-    rules: SumRules
+Posed: TypeAlias = np.ndarray | OwnCorrelations
 
 
 def lexicographically_largest(
@@ -140,103 +254,94 @@ def rows_for_search(labels: np.ndarray, bases: Bases, feature: int, smallest: fl
     return math.ceil(min(needed, 1e300))
 
 
-def _oracle(
-    door: RealValues, labels: Posed, features: np.ndarray, settings: PaperSettings
-) -> Correlations | Failure:
-    """The oracle for these labels, after the features were bought on every example."""
-    bases = Bases(settings.laws, settings.rules.max_degree)
-    rows = np.arange(len(labels))
-    if isinstance(labels, KnownTarget):
-        door.values(rows, features)
-        return ExactCorrelations(labels.target, bases)
-    needed = rows_for_search(labels, bases, int(features[0]), settings.smallest)
-    if len(labels) < needed:
-        return too_few_rows(
-            len(labels),
-            needed,
-            f"the lexicographic search needs about {needed:.3g} examples for this distribution, "
-            f"degree <= {settings.rules.max_degree} and coefficients down to {settings.smallest}; "
-            f"there are {len(labels)}. method='lattice' needs a few hundred",
-        )
-    values = door.values(rows, features)
-    problem = mismatch(settings.laws, features, values) or correlated(values, features)
-    if problem is not None:
-        return problem
+@dataclass(frozen=True)
+class LexicographicSearch:
+    """One task: cells, labels, the laws of the features, and the least |coefficient| to find."""
 
-    def exact(terms: Polynomial) -> bool:
-        return _refitted(door, labels, terms, settings.rules) is not None
+    door: RealValues
+    labels: Posed
+    laws: Laws
+    smallest: float
+    rules: SumRules
 
-    return SampleCorrelations(door, labels, rows, bases, settings.smallest, exact)
+    def from_scratch(self) -> Polynomial | Failure:
+        """The search over all features."""
+        return self._learned(np.arange(self.door.n_features), lambda part: part)
 
+    def naive(self, known: PowersRepresentation) -> Polynomial | Failure:
+        """The naive baseline: the search over the features seen."""
+        if not len(known):
+            return Failure("empty-representation", "nothing has been learned yet")
+        return self._learned(known.features, lambda part: part)
 
-def _refitted(
-    door: RealValues, labels: np.ndarray, terms: Polynomial, rules: SumRules
-) -> Polynomial | None:
-    """The support with least-squares coefficients, where these give the labels of every row."""
-    rows = shuffled(len(labels), door.row_seed)[: max(REFIT_ROWS, 4 * len(terms))]
-    features = used_features(terms)
-    values = door.values(rows, features)
-    columns = term_values(dict.fromkeys(terms, 1.0), features, values)
-    scale = np.linalg.norm(columns, axis=0)
-    solved = np.linalg.lstsq(columns / scale, labels[rows], rcond=None)[0] / scale
-    fitted = dict(zip(terms, solved.tolist()))
-    errors = rules.errors(fitted, features, values, labels[rows])
-    if len(rows) <= len(terms) or not rules.holds(errors):
-        return None
-    return {monomial: c for monomial, c in fitted.items() if c != 0.0}
+    def use_rep(self, known: PowersRepresentation) -> Polynomial | Failure:
+        """Algorithm lfd-poly: the search over a cheapest row basis, extended through F~."""
+        if not len(known):
+            return Failure("empty-representation", "nothing has been learned yet")
+        basis = row_basis(known.matrix, self.door.cells.prices[known.features])
+        features = known.features[basis]
 
+        def complete(part: Exponents) -> Exponents | None:
+            powers = dict(part)
+            weights = solve(known.matrix[basis], [powers.get(f, 0) for f in features.tolist()])
+            full = combination(known.matrix, weights)
+            if full is None or min(full) < 0:
+                return None
+            return exponents(zip(known.features.tolist(), full))
 
-def _learned(
-    door: RealValues,
-    labels: Posed,
-    features: np.ndarray,
-    complete: Callable[[Exponents], Exponents | None],
-    settings: PaperSettings,
-) -> Polynomial | Failure:
-    oracle = _oracle(door, labels, features, settings)
-    if isinstance(oracle, Failure):
-        return oracle
-    terms = extract(oracle, features, complete, settings.rules)
-    if isinstance(terms, Failure):
-        return terms
-    fitted = _refitted(door, np.asarray(labels), terms, settings.rules)
-    if fitted is None:
-        return Failure("not-verified", "the extracted terms do not reproduce the labels")
-    return fitted
+        return self._learned(features, complete)
 
+    def _learned(
+        self, features: np.ndarray, complete: Callable[[Exponents], Exponents | None]
+    ) -> Polynomial | Failure:
+        oracle = self._oracle(features)
+        if isinstance(oracle, Failure):
+            return oracle
+        terms = extract(oracle, features, complete, self.rules)
+        if isinstance(terms, Failure):
+            return terms
+        not_right = Failure("not-verified", "the extracted terms do not reproduce the labels")
+        fitted = self._refitted(terms)
+        return not_right if fitted is None else fitted
 
-def from_scratch(door: RealValues, labels: Posed, settings: PaperSettings) -> Polynomial | Failure:
-    """The search over all features."""
-    return _learned(door, labels, np.arange(door.n_features), lambda part: part, settings)
+    def _oracle(self, features: np.ndarray) -> Correlations | Failure:
+        """The oracle for these labels, after the features were bought on every example."""
+        bases, n_rows = Bases(self.laws, self.rules.max_degree), len(self.labels)
+        rows = np.arange(n_rows)
+        if not isinstance(self.labels, np.ndarray):
+            self.door.values(rows, features)
+            return self.labels.correlations(bases)
+        needed = rows_for_search(self.labels, bases, int(features[0]), self.smallest)
+        if n_rows < needed:
+            return too_few_rows(
+                n_rows,
+                needed,
+                f"the lexicographic search needs about {needed:.3g} examples for this "
+                f"distribution, degree <= {self.rules.max_degree} and coefficients down to "
+                f"{self.smallest}; "
+                f"there are {n_rows}. method='lattice' needs a few hundred",
+            )
+        values = self.door.values(rows, features)
+        problem = mismatch(self.laws, features, values) or correlated(values, features)
+        if problem is not None:
+            return problem
 
+        def exact(terms: Polynomial) -> bool:
+            return self._refitted(terms) is not None
 
-def naive(
-    door: RealValues, labels: Posed, known: PowersRepresentation, settings: PaperSettings
-) -> Polynomial | Failure:
-    """The naive baseline: the search over the features seen."""
-    if not len(known):
-        return Failure("empty-representation", "nothing has been learned yet")
-    return _learned(door, labels, known.features, lambda part: part, settings)
+        return SampleCorrelations(self.door, self.labels, rows, bases, self.smallest, exact)
 
-
-def use_rep(
-    door: RealValues, labels: Posed, known: PowersRepresentation, settings: PaperSettings
-) -> Polynomial | Failure:
-    """Algorithm lfd-poly: the search over a cheapest row basis, extended through F~."""
-    if not len(known):
-        return Failure("empty-representation", "nothing has been learned yet")
-    basis = row_basis(known.matrix, door.cells.prices[known.features])
-    features = known.features[basis]
-    place = {int(feature): row for row, feature in enumerate(features)}
-
-    def complete(part: Exponents) -> Exponents | None:
-        powers = [0] * len(features)
-        for feature, power in part:
-            powers[place[feature]] = power
-        weights = solve(known.matrix[basis], powers)
-        full = combination(known.matrix, weights)
-        if full is None or min(full) < 0:
+    def _refitted(self, terms: Polynomial) -> Polynomial | None:
+        """The support with least-squares coefficients, where these give the labels of every row."""
+        labels = np.asarray(self.labels)
+        rows = shuffled(len(labels), self.door.row_seed)[: max(REFIT_ROWS, 4 * len(terms))]
+        features = used_features(terms)
+        values = self.door.values(rows, features)
+        columns = term_values(dict.fromkeys(terms, 1.0), features, values)
+        scale = np.linalg.norm(columns, axis=0)
+        solved = np.linalg.lstsq(columns / scale, labels[rows], rcond=None)[0] / scale
+        fitted = dict(zip(terms, solved.tolist()))
+        errors = self.rules.errors(fitted, features, values, labels[rows])
+        if len(rows) <= len(terms) or not self.rules.holds(errors):
             return None
-        return exponents(zip(known.features.tolist(), full))
-
-    return _learned(door, labels, features, complete, settings)
+        return {monomial: c for monomial, c in fitted.items() if c != 0.0}

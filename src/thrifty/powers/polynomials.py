@@ -14,17 +14,15 @@ from thrifty.cells import Cells
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.numbers import real_labels
-from thrifty.powers import paper_polynomials
+from thrifty.powers.evidence import Polynomial, SumRules
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, mismatch, read_laws
 from thrifty.powers.model import PolynomialRegressor
-from thrifty.powers.paper_polynomials import KnownTarget, PaperSettings, Posed
+from thrifty.powers.paper_polynomials import LexicographicSearch, OwnCorrelations, Posed
 from thrifty.powers.pursuit import MOST_COLUMNS
-from thrifty.powers.real_values import RealValues
 from thrifty.powers.representation import PowersRepresentation
-from thrifty.powers.row_order import both_ends, shuffled
 from thrifty.powers.sum_search import SumSearch
-from thrifty.powers.sums import Polynomial, SumRules
+from thrifty.powers.values import RealValues, both_ends, shuffled
 from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = ["Polynomials"]
@@ -104,13 +102,13 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         """What counts as a fit."""
         return SumRules(self.max_degree, self.max_terms, self.label_precision, self.risk)
 
-    @property
-    def _paper(self) -> PaperSettings:
-        return PaperSettings(self.distribution, self.smallest_coefficient, self.rules)
+    def _search(self, door: RealValues, labels: Posed) -> LexicographicSearch:
+        least = self.smallest_coefficient
+        return LexicographicSearch(door, labels, self.distribution, least, self.rules)
 
-    def read_labels(self, y: LabelsLike | KnownTarget) -> Posed:
-        """Finite numbers; a :class:`KnownTarget` passes, for tests with exact correlations."""
-        return y if isinstance(y, KnownTarget) else real_labels(y)
+    def read_labels(self, y: LabelsLike | OwnCorrelations) -> Posed:
+        """Finite numbers; labels that bring exact correlations pass as they are."""
+        return y if isinstance(y, OwnCorrelations) else real_labels(y)
 
     def use_rep(
         self, representation: PowersRepresentation, cells: Cells, labels: Posed
@@ -122,11 +120,10 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         door = RealValues(cells)
         if self.method == "lattice":
             return self._use_lattice(representation, door, np.asarray(labels))
-        learn = paper_polynomials.use_rep if self.method == "paper" else paper_polynomials.naive
-        found = learn(door, labels, representation, self._paper)
-        if isinstance(found, Failure):
-            return Failed(found)
-        return Found("reused", found)
+        search = self._search(door, labels)
+        learn = search.use_rep if self.method == "paper" else search.naive
+        found = learn(representation)
+        return Failed(found) if isinstance(found, Failure) else Found("reused", found)
 
     def _constant(self, labels: np.ndarray) -> Polynomial | None:
         """Labels that are all alike cost nothing to explain."""
@@ -145,14 +142,12 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         if known.partial or not len(known):
             return Failed(found)
         seen = search.over(known.features, 4 * self.max_terms + 8, known.coarse)
-        if not isinstance(seen, Failure):
-            return Found("screened", seen, found)
-        return Failed(found)
+        return Failed(found) if isinstance(seen, Failure) else Found("screened", seen, found)
 
     def _over_all(self, cells: Cells, labels: Posed) -> tuple[Polynomial | Failure, RealValues]:
         door = RealValues(cells)
         if self.method != "lattice":
-            return paper_polynomials.from_scratch(door, labels, self._paper), door
+            return self._search(door, labels).from_scratch(), door
         y = np.asarray(labels)
         search = SumSearch(door, y, both_ends(y, door.row_seed), self.rules)
         found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))

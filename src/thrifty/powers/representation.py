@@ -1,20 +1,52 @@
-"""Monomials as values, and the representation: linearly independent ones learned so far."""
+"""The representation: linearly independent monomials learned so far, and exact linear algebra.
+
+The column space of exponent vectors decides whether a task is already known, so a rank that is off
+by one spoils the representation for ever: nothing here rounds. Matrices go in and come out as
+numpy integer arrays (``object`` where an entry may not fit 64 bits).
+
+>>> import numpy as np
+>>> F = np.array([[1, 0], [1, 2], [0, 2]])
+>>> rank(F), row_basis(F), row_basis(F, prices=[9.0, 1.0, 1.0])
+(2, [0, 1], [1, 2])
+>>> saturated_basis(F).T.tolist()        # [0, 2, 2] is twice an integer point of the span
+[[1, 1, 0], [0, 1, 1]]
+
+Legal monomials in a span are listed exactly: one is determined by its powers on a row basis I, and
+these are non-negative integers with a sum of at most d: there are C(k + d, d) to try. For each,
+the other powers follow from the exact inverse of F~[I]; the legal ones are whole, non-negative,
+and of degree <= d.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
+from flint import fmpq, fmpq_mat, fmpz_mat
+from numpy.typing import ArrayLike
 
-from thrifty.powers.exact_linear import combination, rank, row_basis, saturated_basis, solve
+from thrifty.errors import BadInput
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Exponents", "PowersRepresentation", "degree", "exponents", "written"]
+__all__ = [
+    "Exponents",
+    "PowersRepresentation",
+    "exponents",
+    "legal_points",
+    "rank",
+    "row_basis",
+    "written",
+]
 
 #: A monomial: ((feature, power), ...) by rising feature, powers positive. () is the constant 1.
 Exponents = tuple[tuple[int, int], ...]
+#: features and powers that a representation may hold
+_LARGEST = 2**31 - 1
 
 
 def exponents(powers: Mapping[int, int] | Iterable[tuple[int, int]]) -> Exponents:
@@ -83,6 +115,11 @@ class PowersRepresentation:
         seen = {feature for column in self.columns for feature, _power in column}
         return np.array(sorted(seen), dtype=np.intp)
 
+    @property
+    def max_feature(self) -> int:
+        """The largest feature that it names; -1: none."""
+        return int(max(self.features, default=-1))
+
     @cached_property
     def matrix(self) -> np.ndarray:
         """F~ on the features seen: one row per feature, one column per monomial."""
@@ -142,6 +179,157 @@ class PowersRepresentation:
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> PowersRepresentation:
-        """The inverse of :meth:`to_dict`."""
-        columns = (exponents((pair[0], pair[1]) for pair in column) for column in data["columns"])
-        return cls(tuple(columns), coarse=float(data.get("coarse", 0.0)))
+        """The inverse of :meth:`to_dict`; a stranger may have written it."""
+        columns = tuple(_told(column) for column in data["columns"])
+        coarse = float(data.get("coarse", 0.0))
+        made = cls(columns, coarse=coarse)
+        if not math.isfinite(coarse) or rank(made.matrix) < len(columns):
+            raise BadInput("monomials of a representation are independent of each other.")
+        return made
+
+
+def _told(column: Sequence[Sequence[int]]) -> Exponents:
+    """A monomial as it was written down: each feature once, whole powers above 0."""
+    pairs = [(pair[0], pair[1]) for pair in column]
+    numbers = [number for pair in pairs for number in pair]
+    whole = all(type(number) is int and 0 <= number <= _LARGEST for number in numbers)
+    if not whole or len({f for f, _ in pairs}) < len(pairs) or not all(p for _, p in pairs):
+        raise BadInput(f"a monomial is pairs of a feature and a power above 0; got {column!r:.80}.")
+    return exponents(pairs)
+
+
+IntMatrix = np.ndarray
+
+
+def _to_flint(matrix: ArrayLike) -> fmpz_mat:
+    array = np.asarray(matrix)
+    rows, columns = array.shape
+    return fmpz_mat(rows, columns, [int(entry) for entry in array.ravel()])
+
+
+def _to_numpy(matrix: fmpz_mat) -> IntMatrix:
+    entries = np.array([int(entry) for entry in matrix.entries()], dtype=object)
+    return entries.reshape(matrix.nrows(), matrix.ncols())
+
+
+def rank(matrix: ArrayLike) -> int:
+    """The rank over the rationals."""
+    if np.asarray(matrix).size == 0:
+        return 0
+    return int(_to_flint(matrix).rank())
+
+
+def row_basis(matrix: ArrayLike, prices: Sequence[float] | np.ndarray | None = None) -> list[int]:
+    """Rows that form a basis of the row space, the cheapest such set for the given prices.
+
+    Independent sets of rows are a matroid, so taking rows from the cheapest up, each one that
+    raises the rank, gives the least total price. Those rows are the pivots of one reduced
+    echelon form of the transposed, price-ordered matrix. Ties go to the lowest index.
+    """
+    array = np.asarray(matrix)
+    if array.size == 0:
+        return []
+    costs = np.zeros(len(array)) if prices is None else np.asarray(prices, dtype=float)
+    order = np.argsort(costs, kind="stable")
+    reduced, _denominator, found = _to_flint(array[order].T).rref()
+    pivots, column = [], 0
+    for row in range(found):
+        while int(reduced[row, column]) == 0:
+            column += 1
+        pivots.append(int(order[column]))
+    return sorted(pivots)
+
+
+def solve(matrix: ArrayLike, right: Sequence[int]) -> list[Fraction]:
+    """The exact solution of a square, regular system with integer entries."""
+    array = np.asarray(matrix)
+    side = len(array)
+    left = fmpq_mat(_to_flint(array))
+    answer = left.solve(fmpq_mat(side, 1, [fmpq(int(entry)) for entry in right]))
+    return [Fraction(int(entry.p), int(entry.q)) for entry in answer.entries()]
+
+
+def combination(matrix: ArrayLike, weights: Sequence[Fraction]) -> list[int] | None:
+    """The combination of the columns with these weights; None where it is not of whole numbers.
+
+    >>> combination([[2, 0], [1, 3]], [Fraction(1, 2), Fraction(1, 2)])
+    [1, 2]
+    >>> combination([[1, 0]], [Fraction(1, 2), Fraction(0)]) is None
+    True
+    """
+    shared = math.lcm(*(weight.denominator for weight in weights))
+    scaled = [int(weight * shared) for weight in weights]
+    used = [i for i, weight in enumerate(scaled) if weight]
+    columns = np.asarray(matrix)[:, used].astype(object)
+    sums = columns @ np.array([scaled[i] for i in used], dtype=object)
+    sums = sums if used else [0] * len(columns)
+    if any(entry % shared for entry in sums):
+        return None
+    return [int(entry // shared) for entry in sums]
+
+
+def lll(rows: ArrayLike) -> IntMatrix:
+    """A Lenstra-Lenstra-Lovasz reduced basis of the lattice that the rows span."""
+    return _to_numpy(_to_flint(rows).lll())
+
+
+def saturated_basis(matrix: ArrayLike) -> IntMatrix:
+    """A reduced basis, as columns, of every integer point in the column space of ``matrix``.
+
+    The columns of F may miss integer points of their own span: x^2 y^2 alone misses x y. With a
+    unimodular U that brings F to [0; B], the last columns of the inverse of U are a basis of
+    the saturated lattice, for U^-1 maps the integer lattice onto itself.
+    """
+    array = np.asarray(matrix)
+    size = rank(array)
+    if size == 0:
+        return np.zeros((len(array), 0), dtype=object)
+    _reduced, transform = _to_flint(array).lll(True)
+    inverse = fmpq_mat(transform).inv()
+    numerators, denominator = inverse.numer_denom()
+    if int(denominator) != 1:
+        raise ArithmeticError("the transform of a lattice reduction was not unimodular")
+    return lll(_to_numpy(numerators)[:, -size:].T).T
+
+
+def vectors_up_to(length: int, total: int) -> np.ndarray:
+    """All non-negative integer vectors of this length with a sum of at most ``total``.
+
+    >>> vectors_up_to(2, 2).tolist()
+    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]
+    """
+    if length == 0:
+        return np.zeros((1, 0), dtype=np.int64)
+    # Stars and bars: the positions of the bars determine the gaps between them.
+    bars = np.array(list(combinations(range(length + total), length)), dtype=np.int64)
+    bars = bars.reshape(-1, length)
+    return np.diff(bars, axis=1, prepend=-1) - 1
+
+
+def legal_points(matrix: np.ndarray, max_degree: int, at_most: int) -> np.ndarray | None:
+    """Legal monomials in the column space, one per row; None where there are too many to try.
+
+    >>> import numpy as np
+    >>> legal_points(np.array([[1, 0], [1, 2]]), 2, at_most=100).tolist()
+    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]
+    >>> legal_points(np.array([[2], [2]]), 4, at_most=100).tolist()
+    [[0, 0], [1, 1], [2, 2]]
+    """
+    rank = matrix.shape[1]
+    if math.comb(rank + max_degree, max_degree) > at_most:
+        return None
+    basis = row_basis(matrix)
+    # Column j of the inverse of F~[I], times F~, says how power j of the basis spreads.
+    columns = [solve(matrix[basis], np.eye(rank, dtype=int)[j].tolist()) for j in range(rank)]
+    spread = [
+        [sum(int(entry) * weight for entry, weight in zip(row, column)) for column in columns]
+        for row in matrix
+    ]
+    common = math.lcm(*(fraction.denominator for row in spread for fraction in row))
+    whole = np.array([[int(fraction * common) for fraction in row] for row in spread], dtype=object)
+    if max_degree * int(np.abs(whole).sum(axis=1).max()) >= 2**62:
+        return None
+    powers = vectors_up_to(rank, max_degree) @ whole.astype(np.int64).T
+    good = (powers % common == 0).all(axis=1) & (powers >= 0).all(axis=1)
+    points = powers[good] // common
+    return np.asarray(points[points.sum(axis=1) <= max_degree])

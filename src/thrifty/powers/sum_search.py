@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from typing import Literal
 
 import numpy as np
 
 from thrifty.attempt import Failure
-from thrifty.powers.beam import Support
-from thrifty.powers.design import design
-from thrifty.powers.evidence import coarsest
-from thrifty.powers.failures import correlation_between, too_few_rows
-from thrifty.powers.legal_points import legal_points
-from thrifty.powers.pursuit import best_support, find_terms
-from thrifty.powers.real_values import RealValues
-from thrifty.powers.representation import PowersRepresentation, exponents
-from thrifty.powers.row_order import growing, shuffled
-from thrifty.powers.sums import Polynomial, SumRules, Verdict
+from thrifty.powers.evidence import (
+    HOPELESS,
+    Polynomial,
+    SumRules,
+    Support,
+    Verdict,
+    coarsest,
+    correlation_between,
+    term_values,
+    too_few_rows,
+    used_features,
+)
+from thrifty.powers.pursuit import (
+    PROMISING,
+    best_support,
+    design,
+    find_terms,
+    fit_columns,
+    fit_together,
+)
+from thrifty.powers.representation import (
+    PowersRepresentation,
+    exponents,
+    legal_points,
+    vectors_up_to,
+)
+from thrifty.powers.values import RealValues, growing, shuffled
 
 __all__ = ["SumSearch", "row_limit"]
+
+#: Sums that are tried one by one, monomials that are solved for at once, and sums fitted together.
+MOST_TRIED, MOST_SOLVED, _TOGETHER = 100_000, 2_000, 5_000
 
 #: Legal monomials in a span that are listed at most; above it the features seen are tried instead.
 MOST_POINTS = 200_000
@@ -56,7 +78,7 @@ class SumSearch:
         first = 2 * self.rules.max_terms + 2
         limit = first + 20 if not self.rules.noisy else 20 * first
         for n_rows in growing(first, min(limit, len(self.order)), 1.25):
-            values = self._buy(n_rows, known.features)
+            values = self.door.values(self.order[:n_rows], known.features)
             columns = design(values, points)
             support = best_support(columns, self.target[self.order[:n_rows]], self.rules)
             if support is None:
@@ -86,32 +108,85 @@ class SumSearch:
         log_candidates = rules.max_terms * math.log(dictionary)
         unproven = False
         for n_rows in growing(first, limit, 1.35):
-            values = self._buy(n_rows, features)
+            values = self.door.values(self.order[:n_rows], features)
             # A constant feature is one with any coefficient: it is left out.
             varying = np.flatnonzero(np.ptp(values, axis=0) > 0)
             target = self.target[self.order[:n_rows]]
             found = find_terms(values[:, varying], target, rules) if len(varying) else None
             if found is None:
                 continue
-            problem = twins(values[:, varying], np.flatnonzero(found[0].any(axis=0)))
-            if problem is not None:
-                return _equal_features(features[varying[list(problem)]], n_rows)
+            alike = twins(values[:, varying], np.flatnonzero(found[0].any(axis=0)))
+            if alike is not None:
+                pair = features[varying[list(alike)]]
+                one, other = self.door.values(self.order, pair).T
+                if (one == other).all():
+                    return _equal_features(pair, len(self.order))
+                continue  # other rows tell them apart
             terms = _named(*found, features[varying])
             coarse = max(coarsest(values), coarse_elsewhere)
             verdict = self._verdict(terms, n_rows, log_candidates, coarse)
             if verdict == "right":
                 return terms
             unproven = verdict == "unproven"
-        return self._gave_up(limit, features, unproven)
+        proved = self._by_exhaustion(features) if n_features == self.door.n_features else None
+        return proved or self._gave_up(limit, features, unproven)
 
-    def _buy(self, n_rows: int, features: np.ndarray) -> np.ndarray:
-        return self.door.values(self.order[:n_rows], features)
+    def _by_exhaustion(self, features: np.ndarray) -> Polynomial | Failure | None:
+        """The one polynomial that fits, or two that do, where all can be tried on all rows."""
+        dictionary = math.comb(len(features) + self.rules.max_degree, self.rules.max_degree)
+        if self.rules.noisy or dictionary > MOST_SOLVED:
+            return None
+        rows = self.order[: 4 * dictionary + 50]
+        values = self.door.values(rows, features)
+        varying = np.flatnonzero(np.ptp(values, axis=0) > 0)
+        found = only_polynomial(values[:, varying], self.target[rows], self.rules)
+        if found == "several":
+            return Failure(
+                "coarse-values",
+                f"several polynomials with as few terms fit all {len(rows)} examples: nobody can "
+                "tell them apart",
+                {"rows": len(rows)},
+            )
+        if found is None:
+            return None
+        terms = _named(*found, features[varying])
+        misses = self._missed(terms, used_features(terms), self.order)[1]
+        return terms if self.rules.holds(misses) else None
 
     def _verdict(
         self, terms: Polynomial, n_rows: int, log_candidates: float, coarse: float
     ) -> Verdict:
-        fitted = self.order[:n_rows]
-        return self.rules.verified(self.door, self.target, terms, fitted, log_candidates, coarse)
+        """Try the polynomial on random rows that it was not fitted on, until chance is ruled out.
+
+        Only its own features are bought; ``coarse`` is the grain of the others. With noisy labels
+        a row proves little, so at least as many rows are tried as it has been fitted on. In the
+        end it must fit every row on which its cells are owned: that costs nothing.
+        """
+        fresh = shuffled(len(self.target), self.door.row_seed)
+        fresh = fresh[~np.isin(fresh, self.order[:n_rows])]
+        if not len(fresh) or coarse >= HOPELESS:
+            return "unproven"
+        features, noisy = used_features(terms), self.rules.noisy
+        tried, step = (min(len(fresh), max(20, n_rows)), 10) if noisy else (1, 1)
+        while True:
+            values, errors = self._missed(terms, features, fresh[:tried])
+            if not self.rules.holds(errors):
+                return "wrong"
+            chance = max(coarse, coarsest(values) if len(features) else 0.0)
+            sizes = np.abs(term_values(terms, features, values)).sum(axis=1)
+            if self.rules.believed(errors, sizes, self.target, log_candidates, chance):
+                owned = self._missed(terms, features, self.door.owned_rows(features))[1]
+                return "right" if self.rules.holds(owned) else "wrong"
+            if tried == len(fresh):
+                return "unproven"
+            tried = min(tried + step, len(fresh))
+
+    def _missed(
+        self, terms: Polynomial, features: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values of the features on these rows, and by how much the polynomial misses each."""
+        values = self.door.values(rows, features)
+        return values, self.rules.errors(terms, features, values, self.target[rows])
 
     def _gave_up(self, limit: int, features: np.ndarray, unproven: bool) -> Failure:
         rules, n_rows, n_features = self.rules, len(self.order), len(features)
@@ -191,8 +266,8 @@ def _equal_features(pair: np.ndarray, n_rows: int) -> Failure:
     first, second = (int(feature) for feature in pair)
     return Failure(
         "equal-features",
-        f"features {first} and {second} are equal on the {n_rows} examples bought, so nobody can "
-        "tell which of them is in the polynomial. Leave one out",
+        f"features {first} and {second} are equal on all {n_rows} examples, so nobody can tell "
+        "which of them is in the polynomial. Leave one out",
         {"features": (first, second)},
     )
 
@@ -202,3 +277,61 @@ def _named(points: np.ndarray, support: Support, features: np.ndarray) -> Polyno
         exponents(zip(features.tolist(), point.tolist())): float(coefficient)
         for point, coefficient in zip(points, support.coefficients)
     }
+
+
+def only_polynomial(
+    values: np.ndarray, target: np.ndarray, rules: SumRules
+) -> tuple[np.ndarray, Support] | Literal["several"] | None:
+    """The one polynomial within the limits that fits these rows; None: none, or too many to try.
+
+    Of several with as few terms, those over the same features count as one, the lowest powers
+    standing for all: x and x^3 of a feature that is 0 or 1 are the same.
+    """
+    n_rows, n_features = values.shape
+    n_columns = math.comb(n_features + rules.max_degree, rules.max_degree)
+    if rules.noisy or n_rows < n_features + min(n_features, 10) or n_columns > MOST_SOLVED:
+        return None
+    points = vectors_up_to(n_features, rules.max_degree)
+    columns = design(values, points)
+    scales = np.linalg.norm(columns, axis=0)
+    if n_rows >= n_columns + rules.max_terms + 4:
+        rest = np.linalg.lstsq(columns / np.where(scales > 0, scales, 1.0), target, rcond=None)
+        if rest[2] == n_columns:
+            sizes = np.abs(rest[0])
+            strong = np.flatnonzero(sizes > 1e-8 * sizes.max(initial=0.0))
+            fits = [fit_columns(columns, target, tuple(strong.tolist()))]
+            return _chosen(fits if len(strong) <= rules.max_terms else [], points, target, rules)
+    if sum(math.comb(n_columns, k) for k in range(rules.max_terms + 1)) > MOST_TRIED:
+        return None
+    for size in range(1, rules.max_terms + 1):
+        found = _chosen(_fits(columns, target, size), points, target, rules)
+        if found is not None:
+            return found
+    return None
+
+
+def _fits(columns: np.ndarray, target: np.ndarray, size: int) -> list[Support]:
+    """Every support of this size that leaves nearly nothing, fitted properly."""
+    every = combinations(range(columns.shape[1]), size)
+    near = PROMISING * float(target @ target)
+    batches = iter(lambda: list(islice(every, _TOGETHER)), [])
+    promising = chain.from_iterable(
+        (one for one in fit_together(columns, target, some) if one.rss <= near) for some in batches
+    )
+    return [fit_columns(columns, target, one.columns) for one in promising]
+
+
+def _chosen(
+    fits: list[Support], points: np.ndarray, target: np.ndarray, rules: SumRules
+) -> tuple[np.ndarray, Support] | Literal["several"] | None:
+    exact = [one for one in fits if one.rss <= rules.floor(len(target)) * float(target @ target)]
+    if not exact:
+        return None
+    kinds = {
+        tuple(sorted(tuple(np.flatnonzero(points[c]).tolist()) for c in one.columns))
+        for one in exact
+    }
+    if len(kinds) > 1:
+        return "several"
+    best = min(exact, key=lambda one: int(points[list(one.columns)].sum()))
+    return points[list(best.columns)], best

@@ -2,32 +2,19 @@
 
 from pathlib import Path
 
-from thrifty.cells.prices.price_list import PricesLike
 from thrifty.lifetime import Lifetime
-from thrifty.report.lineage import Lineage, lineage_of
-from thrifty.report.page import report_page
+from thrifty.report.pages import report_page
 from thrifty.report.pictures import Picture, pictures_of, save_pictures
 from thrifty.report.reader import read_store
-from thrifty.report.view import LifetimeView, TaskView, view_of
+from thrifty.report.view import LifetimeView, Lineage, TaskView, view_of
 
 __all__ = [
-    "LifetimeView",
-    "Lineage",
-    "Picture",
-    "TaskView",
-    "lineage_of",
-    "pictures_of",
-    "read_store",
-    "report_page",
-    "save_pictures",
-    "save_report",
-    "view_of",
-]
+    "LifetimeView", "Lineage", "Picture", "TaskView", "pictures_of", "read_store", "report_page",
+    "save_pictures", "save_report", "view_of",
+]  # fmt: skip
 
 
-def save_report(
-    life: Lifetime, path: str | Path, *, title: str = "lifetime", prices: PricesLike = None
-) -> Path:
+def save_report(life: Lifetime, path: str | Path, *, title: str = "lifetime") -> Path:
     """Write the report of a lifetime as one page; returns where it is.
 
     >>> import tempfile, thrifty
@@ -39,5 +26,5 @@ def save_report(
     True
     """
     page = Path(path)
-    page.write_text(report_page(view_of(life, title, prices)), encoding="utf-8")
+    page.write_text(report_page(view_of(life, title)), encoding="utf-8")
     return page

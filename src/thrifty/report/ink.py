@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thrifty.errors import ThriftyError
-from thrifty.report.number_text import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,23 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "HATCH", "INK", "LINES", "MARKS", "POINTS", "SERIES", "figure", "frame", "legend",
-    "plain_text", "save_picture", "svg_of", "value_axis", "whole_ticks",
+    "HATCH", "INK", "LINES", "POINTS", "SERIES", "figure", "frame", "legend", "plain_text",
+    "save_picture", "svg_of", "value_axis", "whole_ticks",
 ]  # fmt: skip
 
 Grid: TypeAlias = Literal["both", "x", "y"]
-#: line styles, marks and hatches by series, so that a picture reads in black and white
-LINES: tuple[str | tuple[int, tuple[int, ...]], ...] = (
-    "-",
-    "--",
-    "-.",
-    ":",
-    (0, (8, 2, 1, 2, 1, 2)),
-    (0, (5, 1, 1, 1)),
-)
+#: by series, so that a picture reads in black and white; a hatch for the second of two bars
+LINES = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)))
 POINTS = ("o", "s", "^", "D", "v", "P")
-MARKS = {"reused": "o", "screened": "^", "scratch": "s"}
-HATCH = {"reused": "", "screened": "///", "scratch": "xxx"}
+HATCH = "///"
 
 #: text and axes, grid, then the series; the pairs are (light, dark)
 _COLOURS = {
@@ -125,6 +116,17 @@ def value_axis(axes: Axes, values: Iterable[float], which: str = "y") -> None:
         axis.set_minor_locator(NullLocator())
         axes.margins(x=0.1 if which == "x" else None, y=0.1 if which == "y" else None)
     axis.set_major_formatter(lambda x, _: short(x))
+
+
+def short(number: float) -> str:
+    """A number for the tick of an axis.
+
+    >>> short(1500), short(120000), short(1500000), short(0.25), short(2000000000)
+    ('1,500', '120,000', '1.5 M', '0.25', '2,000 M')
+    """
+    if abs(number) >= 1e6:
+        return f"{number / 1e6:,.4g} M" if abs(number) < 1e9 else f"{number / 1e6:,.0f} M"
+    return f"{number:,.0f}" if number == int(number) else f"{number:.3g}"
 
 
 def plain_text(name: str, most: int = 28) -> str:

@@ -17,7 +17,6 @@ from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
 from thrifty.cells.ledger.owner import is_alive
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
-from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import StoreError
 from thrifty.lifetime.bill import balance_of, rows_beside
 from thrifty.lifetime.learned import Learned, parts_of_row
@@ -28,13 +27,12 @@ from thrifty.report.view import (
     PurchaseView,
     TaskView,
     members_of,
-    prices_by_name,
     task_view,
 )
+from thrifty.stores.base import open_to_read
+from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.reading import open_to_read
 from thrifty.stores.saved import SavedLifetime, Snapshot
-from thrifty.stores.version_pages import VersionPages
 from thrifty.typing import Json
 
 __all__ = ["Reader", "read_store"]
@@ -44,9 +42,9 @@ _LATEST = 200
 _RECENT = 120.0
 
 
-def read_store(where: str, name: str | None = None, prices: PricesLike = None) -> LifetimeView:
+def read_store(where: str, name: str | None = None) -> LifetimeView:
     """What there is to see of a lifetime in a store."""
-    return Reader(where, name, prices).look()
+    return Reader(where, name).look()
 
 
 class Reader:
@@ -58,12 +56,10 @@ class Reader:
         a file name or a ``postgresql://`` URL
     name : str or None
         of the lifetime; may be left out where the store holds only one
-    prices : None, number, sequence, mapping or PriceList
-        those the lifetime pays, so that features and predictions are shown in money
     """
 
-    def __init__(self, where: str, name: str | None = None, prices: PricesLike = None) -> None:
-        self.where, self.prices = where, prices
+    def __init__(self, where: str, name: str | None = None) -> None:
+        self.where = where
         self.store = open_to_read(where)
         self.name = self._choose(name)
         self.title = Path(where).stem if "://" not in where else (self.name or "lifetime")
@@ -119,9 +115,7 @@ class Reader:
             balance=balance,
             beside=tuple(beside),
             monitors=tuple(saved.book.read(read_monitors)),
-            family=saved.family.to_dict(),
             feature_names=names,
-            **prices_by_name(self.prices or saved.settings.prices, names),
             currency=currency,
             tasks=tuple(self._tasks),
             ledger=ledger,
@@ -179,16 +173,9 @@ def _goes_on(p: Purchase) -> bool:
 
 
 def _line(p: Purchase) -> PurchaseView:
-    return PurchaseView(
-        p.id,
-        p.task,
-        p.provider,
-        p.status,
-        p.block.n_cells,
-        to_units(p.spent or p.reserved),
-        p.created_at,
-        note=p.note,
-    )
+    price = to_units(p.spent or p.reserved)
+    made = (p.id, p.task, p.provider, p.status, p.block.n_cells, price, p.created_at)
+    return PurchaseView(*made, note=p.note)
 
 
 def _waits(p: OpenPurchase) -> PurchaseView:

@@ -6,33 +6,120 @@ package is a function of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from thrifty.cells import Balance, Receipt
-from thrifty.cells.prices.money import to_units
-from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.bill import bill_lines
 from thrifty.lifetime.outcomes import Monitor
-from thrifty.models import ModelClassifier
+from thrifty.models import ModelClassifier, ModelRegressor
 from thrifty.models.card import Card
-from thrifty.models.fits.quality import Quality
+from thrifty.models.held.text import quality_words
 from thrifty.powers.representation import written
-from thrifty.report.number_text import amount, as_counted
-from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.trees.representation import origins
+from thrifty.trees.tree import (
+    Leaf,
+    Node,
+    Path,
+    Tree,
+    features_of,
+    internal_nodes,
+    is_prefix,
+    skeleton,
+)
 from thrifty.typing import Fields, JsonLike
 
 __all__ = [
-    "LedgerView",
-    "LifetimeView",
-    "PurchaseView",
-    "TaskView",
-    "members_of",
-    "prices_by_name",
-    "task_view",
-    "view_of",
-]
+    "LedgerView", "LifetimeView", "Lineage", "Measured", "PurchaseView", "TaskView", "amount",
+    "as_counted", "counted", "measured_of", "members_of", "metafeature_of_nodes", "share",
+    "task_view", "view_of",
+]  # fmt: skip
+
+Line = tuple[str, int, float]
+
+# -- numbers as people write them ----------------------------------------------------------------
+
+
+def amount(number: float) -> str:
+    """A number with as many decimals as it needs, thousands apart.
+
+    >>> amount(1386000), amount(22.5), amount(0.2), amount(0.00041), amount(0.0)
+    ('1,386,000', '22.50', '0.20', '0.00041', '0')
+    """
+    if number == int(number):
+        return f"{int(number):,}"
+    whole_cents = abs(number) >= 1 or round(number, 2) == number
+    return f"{number:,.2f}" if whole_cents else f"{number:.2g}"
+
+
+def share(part: float, whole: float) -> str:
+    """A part of a whole in per cent.
+
+    >>> share(1, 8), share(1, 3000), share(0, 0)
+    ('12.5 %', '0.033 %', '0 %')
+    """
+    if not part or not whole:
+        return "0 %"
+    percent = 100 * part / whole
+    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2g} %"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 task``, ``2 tasks``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def as_counted(name: str) -> list[tuple[str, int]]:
+    """A key that sorts names with numbers as people count.
+
+    >>> sorted(["item 10", "item 9", "age"], key=as_counted)
+    ['age', 'item 9', 'item 10']
+    """
+    parts = re.findall(r"(\D*)(\d{0,18})", name)
+    return [(words, int(digits or -1)) for words, digits in parts]
+
+
+# -- what is shown -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How good a model is on held-out rows: the figure, its interval, and what guessing has.
+
+    ``of``: of two classes the one that it is of, `` of ill``.
+    """
+
+    what: str
+    value: float
+    low: float
+    high: float
+    guessing: float
+    beyond_guessing: bool
+    of: str = ""
+
+    @property
+    def interval(self) -> str:
+        """The figure and its interval."""
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+    def __str__(self) -> str:
+        return f"{self.what}{self.of} {self.interval}"
+
+
+def measured_of(model: object) -> Measured | None:
+    """Average precision of classes, R squared of numbers; None where nothing was measured."""
+    if isinstance(model, ModelClassifier) and (quality := model.quality_) is not None:
+        found, guessing = quality.average_precision, quality.guessing
+        beyond = quality.beyond_guessing
+        of = "" if quality.positive is None else f" of {model.classes_[quality.positive]}"
+        return Measured("AP", found.value, found.low, found.high, guessing, beyond, of)
+    if isinstance(model, ModelRegressor) and (numbers := model.quality_) is not None:
+        found = numbers.r2
+        return Measured("R²", found.value, found.low, found.high, 0.0, found.low > 0)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +129,11 @@ class TaskView:
     Attributes
     ----------
     about : str
-        what the model is, in a sentence
-    quality : Quality or None
-        cross-validated; None where it was not measured
-    asks : tuple of str
-        the features that a prediction may ask for
+        what the model is and how good, in a sentence or two
+    measured : Measured or None
+        on held-out rows; None where it was not measured
+    prediction_price : float or None
+        what all that the model may ask for costs on a new row; None where nobody wrote it down
     """
 
     name: str
@@ -56,9 +143,8 @@ class TaskView:
     text: str = field(default="", repr=False)
     card: Card | None = field(default=None, repr=False)
     about: str = ""
-    quality: Quality | None = None
-    positive: str = ""
-    asks: tuple[str, ...] = field(default=(), repr=False)
+    measured: Measured | None = None
+    prediction_price: float | None = None
     failure: str = ""
 
     @property
@@ -106,19 +192,29 @@ class LedgerView:
     in_doubt: tuple[PurchaseView, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The family tree of a lifetime.
+
+    Attributes
+    ----------
+    taught_by : tuple of int or None
+        for each metafeature the number of the task that taught it; None where no tree of the
+        lifetime holds it
+    used_by : tuple of tuple of int
+        for each metafeature the numbers of the tasks learned with it, in order
+    """
+
+    taught_by: tuple[int | None, ...] = ()
+    used_by: tuple[tuple[int, ...], ...] = ()
+
+
 @dataclass(frozen=True)
 class LifetimeView:
     """A lifetime as it stands.
 
     Attributes
     ----------
-    family : mapping
-        the family's name and parameters, as JSON
-    prices : mapping
-        what a cell of a feature costs by itself; empty where the prices are not known, and a
-        feature that is not listed costs 1
-    fees : mapping
-        paid once per example before a feature can be had: ``{feature: {panel: fee}}``
     metafeatures : tuple of Tree
         the representation, where it consists of trees
     metafeature_texts : tuple of str
@@ -132,14 +228,11 @@ class LifetimeView:
     beside : tuple of mapping
         rows of the bill that are no learned task: predictions, and what was not learned
     monitors : tuple of Monitor
-        of each model with outcomes, how it does on what became true
+        of each model with outcomes, how it does on them
     """
 
     title: str = "lifetime"
-    family: JsonLike = field(default_factory=dict)
     feature_names: tuple[str, ...] = ()
-    prices: Mapping[str, float] = field(default_factory=dict)
-    fees: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     currency: str = ""
     tasks: tuple[TaskView, ...] = ()
     metafeatures: tuple[Tree, ...] = ()
@@ -160,9 +253,14 @@ class LifetimeView:
         return sum(task.cost for task in self.tasks)
 
     @cached_property
+    def predicted(self) -> tuple[JsonLike, ...]:
+        """Rows of the bill that are predictions."""
+        return tuple(r for r in self.beside if str(r["route"]).startswith("prediction"))
+
+    @cached_property
     def updates(self) -> tuple[JsonLike, ...]:
         """Rows of the bill that are later versions of a task."""
-        return tuple(row for row in self.beside if row["route"] == "update")
+        return tuple(r for r in self.beside if str(r["route"]).startswith("update"))
 
     @cached_property
     def cells_of_learning(self) -> int:
@@ -170,25 +268,20 @@ class LifetimeView:
         return self.cells + sum(int(row.get("cells", 0)) for row in self.updates)
 
     @cached_property
-    def from_scratch(self) -> int:
-        """Cells that learning every task from scratch, with no memory, would have bought."""
-        return sum(task.everything for task in self.tasks)
+    def lines(self) -> dict[str, list[Line]]:
+        """The bill line by line, of "learning" and of "predictions"; each sums to what was spent.
 
-    @cached_property
-    def lines(self) -> list[tuple[str, int, float]]:
-        """The bill of all tasks line by line, the dearest first; none where only cells cost."""
-        return _summed(line for task in self.tasks for line in task.receipt.lines)
-
-    @cached_property
-    def predicted_lines(self) -> list[tuple[str, int, float]]:
-        """The bill of all predictions, in the same way."""
-        return _summed(line for row in self.beside for line in row.get("lines", ()))
+        Empty where only cells cost.
+        """
+        if not self.priced:
+            return {"learning": [], "predictions": []}
+        return bill_lines([task.receipt for task in self.tasks], self.beside)
 
     @cached_property
     def everything(self) -> int:
         """The distinct cells there are to buy for these tasks."""
         known = self.balance.everything_cells if self.balance is not None else 0
-        return known or self.from_scratch  # stores of 0.1 did not write it down
+        return known or sum(task.everything for task in self.tasks)
 
     @cached_property
     def priced(self) -> bool:
@@ -201,11 +294,6 @@ class LifetimeView:
         return self.currency if self.priced else "cells"
 
     @property
-    def price_unit(self) -> str:
-        """What features and predictions are counted in: cells, where prices are not known."""
-        return self.unit if self.prices else "cells"
-
-    @property
     def spent_on_learning(self) -> float:
         """In the bill's unit; with what tasks that are not learned yet have spent."""
         return self.cost if self.balance is None else self.balance.learning
@@ -214,9 +302,6 @@ class LifetimeView:
         """A sum with its unit: ``4,200 EUR``; ``4,200`` where the unit has no name."""
         return f"{amount(number)} {self.unit}".rstrip()
 
-    def price(self, feature: str) -> float:
-        return self.prices.get(feature, 1.0)
-
     def name_of(self, feature: int) -> str:
         """What a split asks for: a feature, or a bit of one."""
         if self.bits:
@@ -224,11 +309,86 @@ class LifetimeView:
         names = self.feature_names
         return names[feature] if 0 <= feature < len(names) else f"x{feature}"
 
-    def feature_behind(self, feature: int) -> str:
-        """The feature that is bought when a split asks."""
-        if self.bits and 0 <= feature < len(self.bits):
-            return self.bits[feature][1]
-        return self.name_of(feature)
+    @cached_property
+    def lineage(self) -> Lineage:
+        """Who taught each metafeature, and which tasks it served.
+
+        A task that was bought for both uses what is known and teaches; it is not counted as its
+        own pupil.
+        """
+        known = [skeleton(metafeature) for metafeature in self.metafeatures]
+        taught: list[int | None] = [None] * len(known)
+        used: list[list[int]] = [[] for _ in known]
+        for number, task in enumerate(self.tasks):
+            if task.tree is None:
+                continue
+            if task.route != "scratch":
+                for metafeature in sorted(set(metafeature_of_nodes(task.tree, known).values())):
+                    if task.route == "reused" or taught[metafeature] is not None:
+                        used[metafeature].append(number)
+            if task.route != "reused":
+                for metafeature in _held_by(task.tree, known):
+                    if taught[metafeature] is None:
+                        taught[metafeature] = number
+        return Lineage(tuple(taught), tuple(tuple(tasks) for tasks in used))
+
+
+def metafeature_of_nodes(tree: Tree, metafeatures: Sequence[Tree]) -> dict[Path, int]:
+    """The metafeature behind each node of a tree; nodes that none explains are left out.
+
+    >>> from thrifty.trees.tree import affix, stump
+    >>> known = affix(stump(1), (True,), stump(2))
+    >>> metafeature_of_nodes(affix(stump(1), (False,), stump(9)), [stump(4), known])
+    {(): 1}
+    """
+    near = _rooted_in(tree, metafeatures)
+    found = origins(tree, [metafeatures[number] for number in near])
+    return {path: near[origin.metafeature] for path, origin in found.items()}
+
+
+def _rooted_in(tree: Tree, metafeatures: Sequence[Tree]) -> list[int]:
+    """Those whose root the tree asks about; the others cannot be laid anywhere on it."""
+    asked = features_of(tree)
+    return [
+        number
+        for number, metafeature in enumerate(metafeatures)
+        if isinstance(metafeature, Node) and metafeature.split.feature in asked
+    ]
+
+
+def _held_by(tree: Tree, metafeatures: Sequence[Tree]) -> Iterator[int]:
+    """Metafeatures that are a part of the tree."""
+    near = _rooted_in(tree, metafeatures)
+    for _, node in internal_nodes(skeleton(tree)):
+        for number in near:
+            if is_prefix(metafeatures[number], node, by_feature=True):
+                yield number
+
+
+# -- from a lifetime -----------------------------------------------------------------------------
+
+
+def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
+    """What there is to see of a lifetime.
+
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+    >>> view = view_of(life)
+    >>> view.tasks[0].route, view.cells, len(view.metafeatures)
+    ('scratch', 8, 1)
+    """
+    names = _feature_names(life)
+    return LifetimeView(
+        title=title,
+        balance=life.balance(),
+        beside=tuple(life._rows_beside()),
+        monitors=tuple(life._monitors()),
+        feature_names=names,
+        currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
+        tasks=tuple(task_view(learned) for learned in life.tasks),
+        **members_of(life.representation, names),
+    )
 
 
 def task_view(learned: Learned) -> TaskView:
@@ -242,70 +402,25 @@ def task_view(learned: Learned) -> TaskView:
         learned.receipt,
         tree=shown,
         text="" if shown is not None else str(model),
-        **_model_facts(model),
-        asks=_asked(model),
+        card=getattr(model, "card_", None) if isinstance(model, ModelClassifier) else None,
+        about=_about(model),
+        measured=measured_of(model),
+        prediction_price=learned.prediction_price,
         failure=learned.failure.message if learned.failure else "",
     )
 
 
-def _model_facts(model: object) -> Fields:
-    """What a page says of a model of ours."""
-    if not isinstance(model, ModelClassifier):
-        return {}
-    quality = model.quality_
-    rare = None if quality is None else quality.rare
-    return {
-        "card": getattr(model, "card_", None),
-        "about": model.estimator_.summary(),
-        "quality": quality,
-        "positive": "" if rare is None else str(model.classes_[rare]),
-    }
-
-
-def _asked(model: object) -> tuple[str, ...]:
-    features = getattr(model, "features_", None)
-    names = getattr(model, "feature_names_", None)
-    if features is None or names is None:
-        return ()
-    return tuple(str(names[f]) for f in features.tolist())
-
-
-def _summed(lines: Iterable[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
-    """Lines of the same thing as one, the dearest first."""
-    found: dict[str, list[float]] = {}
-    for what, n, cost in lines:
-        both = found.setdefault(what, [0, 0.0])
-        both[0] += n
-        both[1] += cost
-    summed = [(what, int(n), cost) for what, (n, cost) in found.items()]
-    return sorted(summed, key=lambda line: (-line[2], as_counted(line[0])))
-
-
-def view_of(life: Lifetime, title: str = "lifetime", prices: PricesLike = None) -> LifetimeView:
-    """What there is to see of a lifetime.
-
-    ``prices`` are those the lifetime pays: with them features and predictions are shown in money.
-
-    >>> import thrifty
-    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
-    >>> view = view_of(life)
-    >>> view.tasks[0].route, view.cells, len(view.metafeatures)
-    ('scratch', 8, 1)
-    """
-    names = _feature_names(life)
-    return LifetimeView(
-        title=title,
-        balance=life.balance(),
-        beside=tuple(life.rows_beside()),
-        monitors=tuple(life.monitors()),
-        family=_family(life),
-        feature_names=names,
-        **prices_by_name(life.prices if prices is None else prices, names),
-        currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
-        tasks=tuple(task_view(learned) for learned in life.tasks),
-        **members_of(life.representation, names),
-    )
+def _about(model: object) -> str:
+    """What a model of ours is and how good, in words."""
+    if isinstance(model, ModelClassifier):
+        said = quality_words(model.quality_, model.classes_.tolist())
+        return f"{model.estimator_.summary()} {said}"
+    if isinstance(model, ModelRegressor) and (quality := model.quality_) is not None:
+        return (
+            f"On {quality.rows:,} held-out rows it explains {quality.r2} of the variance "
+            f"(R squared), and is off by {quality.error.value:.4g} (root mean square)."
+        )
+    return ""
 
 
 def members_of(representation: Iterable[object], feature_names: Sequence[str]) -> Fields:
@@ -313,36 +428,12 @@ def members_of(representation: Iterable[object], feature_names: Sequence[str]) -
     members = tuple(representation)
     if members and all(isinstance(member, int) for member in members):
         places = [f for f in members if isinstance(f, int) and f < len(feature_names)]
-        known = [feature_names[f] for f in places]
-        return {"useful": tuple(known)}
+        return {"useful": tuple(feature_names[f] for f in places)}
     bits = getattr(representation, "bits", ())
     told = tuple((bit.name, bit.feature) for bit in bits)
     trees = tuple(member for member in members if isinstance(member, Leaf | Node))
     texts = (written(m, feature_names) if isinstance(m, tuple) else str(m) for m in members)
     return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
-
-
-def prices_by_name(prices: PricesLike, feature_names: Sequence[str]) -> Fields:
-    """The ``prices`` and ``fees`` of a view, from whatever the lifetime was given."""
-    if prices is None or not feature_names:
-        return {}
-    tariff = as_price_list(prices).tariff(feature_names)
-    fees = {
-        name: {tariff.draws[d].name: to_units(tariff.draws[d].fee) for d in needs}
-        for name, needs in zip(feature_names, tariff.needs)
-        if len(needs)
-    }
-    fees_of = [sum(tariff.draws[d].fee for d in needs) for needs in tariff.needs]
-    own = [to_units(int(a) - fee) for a, fee in zip(tariff.alone, fees_of)]
-    return {"prices": dict(zip(feature_names, own)), "fees": fees}
-
-
-def _family(life: Lifetime) -> Mapping[str, object]:
-    """Name and parameters; a gain that is a function has no JSON, so the name alone is shown."""
-    try:
-        return life.family.to_dict()
-    except ValueError:
-        return {"family": type(life.family).__name__}
 
 
 def _feature_names(life: Lifetime) -> tuple[str, ...]:

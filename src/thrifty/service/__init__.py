@@ -1,5 +1,1 @@
 """A lifetime over HTTP, on this machine: rows are answered, and asked about, one at a time."""
-
-from thrifty.service.serve import serve
-
-__all__ = ["serve"]

@@ -6,29 +6,136 @@ would buy and nobody has told is what is asked next. Once it is told all that it
 answered through the lifetime, and booked there under the row's id.
 
 Rows that wait are taken together: one walk, one purchase and one commit for all of them.
+
+Rows of a form as a source: what was told is its answers, what was not is what it wants.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.cells.ledger.words import place_of
+from thrifty.cells.sources.callable import CallableSource, CallLimits
+from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime import Lifetime, Prediction
 from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
-from thrifty.service.form import Form, Row
 from thrifty.typing import AnyArray, Json
 
-__all__ = ["Interviews", "Row"]
+__all__ = ["Form", "Interviews", "Row", "check_values", "in_words"]
+
+#: orders that one purchase may take: each is a call
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of a row: its id, its values by name; None is a gap that is known."""
+
+    id: str
+    values: Mapping[str, object]
+    stop: StoppingRule | None = None
+    per_row: float | None = None
+
+
+def check_values(row: Row, model: Asks) -> None:
+    """Refuse values that no source could answer with, before anything is asked or bought."""
+    words = getattr(model, "words_", {})
+    for name, value in row.values.items():
+        if name not in model.feature_names_:
+            raise BadInput(
+                f"the model has no feature {name!r}; it asks for those that GET /tasks lists."
+            )
+        if value is None or _can_be(value, words.get(name, ())):
+            continue
+        listed = ", ".join(map(repr, words.get(name, ())[:8]))
+        wanted = f"one of {listed}" if listed else "a finite number"
+        raise BadInput(f"{name} must be {wanted}, or null; got {str(value)[:40]!r}.")
+
+
+def in_words(value: object, name: str, model: Asks) -> object:
+    """A value as the store says it: the word, where a category was sent by its place."""
+    words = getattr(model, "words_", {}).get(name, ())
+    return words[int(place_of(value, words))] if words and value is not None else value
+
+
+def _can_be(value: object, words: Sequence[str]) -> bool:
+    try:
+        if words:
+            place_of(value, words)
+            return True
+        return isinstance(value, bool | int | float) and math.isfinite(value)
+    except (ValueError, OverflowError):
+        return False
+
+
+class Form(CallableSource):
+    """The features of a model, asked of rows with ids of their own.
+
+    Attributes
+    ----------
+    wanted : dict
+        by id, the features that a row was asked for and was not told: those of the first purchase
+        that lacked any. Whatever it is asked later may depend on them
+    rehearsed : bool
+        whether something takes the place of what is lacking, so that the other rows go on; else a
+        purchase that lacks a value is refused, and nothing is billed
+    """
+
+    def __init__(self, rows: Sequence[Row], model: Asks, name: str, *, rehearsed: bool) -> None:
+        self._told = {row.id: row.values for row in rows}
+        self.wanted: dict[str, list[str]] = {}
+        self.rehearsed = rehearsed
+        self._purchases = 0
+        self._lacked_in: dict[str, int] = {}
+        words = getattr(model, "words_", {})
+        names = list(model.feature_names_)
+        #: what takes the place of a value, by feature: a word where it has words
+        self._instead = {name: words[name][0] for name in names if words.get(name)}
+        super().__init__(
+            self._answer,
+            examples=list(self._told),
+            features=names,
+            name=name,
+            allow_missing=True,
+            kinds={name: list(words[name]) if name in words else "number" for name in names},
+            # what was not told is not told a moment later; all that is bought is asked for at once
+            limits=CallLimits(attempts=1, concurrency=_AT_ONCE),
+        )
+        self.proven = True  # nobody's answer is waited for
+
+    def connected(self) -> AbstractAsyncContextManager[None]:
+        """Called once for a purchase, however many calls it takes."""
+        self._purchases += 1
+        return super().connected()
+
+    async def _answer(self, ids: Sequence[str], names: Sequence[str]) -> AnyArray:
+        out = np.empty((len(ids), len(names)), dtype=object)
+        for i, id in enumerate(ids):
+            told = self._told[id]
+            self._note(id, [name for name in names if name not in told])
+            for j, name in enumerate(names):
+                value = told.get(name) if name in told else self._instead.get(name, 0.0)
+                out[i, j] = np.nan if value is None else value
+        if self.wanted and not self.rehearsed:
+            raise NotBilled("not every value that is wanted was told.")
+        return out
+
+    def _note(self, id: str, lacking: list[str]) -> None:
+        if lacking and self._lacked_in.setdefault(id, self._purchases) == self._purchases:
+            self.wanted.setdefault(id, []).extend(lacking)
+
 
 #: rows that are answered together at most
 _TOGETHER = 64
@@ -120,23 +227,36 @@ class Interviews:
 
     def _reply(self, some: Sequence[_Request]) -> None:
         task = some[0].task
-        self.life.refresh()
-        model: Asks = self.life[task]
+        self.life._refresh()
+        model: Asks = self.life[task].model
         good = [request for request in some if self._checked(model, request)]
         for request, said in zip(good, self._said_together(task, model, good), strict=True):
             _set(request, said)
 
     def _checked(self, model: Asks, request: _Request) -> bool:
-        unknown = sorted(set(request.row.values) - set(model.feature_names_))
-        if unknown:
-            _set(
-                request,
-                BadInput(
-                    f"the model has no feature {unknown[0]!r}; it asks for those that GET /tasks "
-                    "lists."
-                ),
-            )
-        return not unknown
+        try:
+            check_values(request.row, model)
+            self._same_values(request.row, model)
+        except ThriftyError as error:
+            _set(request, error)
+            return False
+        return True
+
+    def _same_values(self, row: Row, model: Asks) -> None:
+        """What the store knows of a row is what it answers by: another value is said, not lost."""
+        doors = self.life._shelf.doors
+        if not row.values or not doors.has_ledger:
+            return
+        known = doors.values_owned(Form([row], model, self.source, rehearsed=True))
+        for name, value in row.values.items():
+            sent = in_words(value, name, model)
+            had = known.get(name, sent)
+            if had != sent and not (had != had and sent is None):
+                raise ChangedValue(
+                    f"{name} of {row.id!r} is {'a gap' if had != had else had} in the store, and "
+                    f"{'a gap' if sent is None else sent} was sent. Send what is known, or another "
+                    "row under another id."
+                )
 
     def _said_together(
         self, task: str, model: Asks, some: Sequence[_Request]
@@ -186,7 +306,7 @@ class Interviews:
         settings = replace(shelf.doors.settings, budget=None)
         runs = PredictionRuns(Doors(shelf.family, settings, None), Progress(False))
         form = Form(rows, model, self.source, rehearsed=True)
-        model, _ = without_lacking(task, model, form, settings.retired)
+        model, _ = without_lacking(task, model, form, settings.retired, "ignore")
         runs.answer_unbooked(task, model, form, rows[0].stop, rows[0].per_row, None)
         return form.wanted
 

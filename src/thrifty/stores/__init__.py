@@ -5,9 +5,8 @@
 
 from thrifty.stores.base import LifetimeBook, Store, existing_store, open_store
 from thrifty.stores.copying import Copied, copy_store
-from thrifty.stores.in_memory import MemoryStore
 from thrifty.stores.postgres import PostgresStore
-from thrifty.stores.sqlite import SQLiteStore
+from thrifty.stores.sqlite import MemoryStore, SQLiteStore
 
 __all__ = [
     "Copied",

@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from thrifty.errors import LifetimeExists, StoreError
-from thrifty.stores.families import as_written_now
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.settings import as_written_now
 from thrifty.stores.task_pages import SqlRow
 from thrifty.typing import Json
 from thrifty.untrusted import readable
 
-__all__ = ["LifetimeBook", "Store", "StoreLike", "existing_store", "open_store"]
+__all__ = ["LifetimeBook", "Store", "StoreLike", "existing_store", "open_store", "open_to_read"]
 
 T = TypeVar("T")
+
+#: seconds that whoever only reads waits for a writer
+_WAIT_TO_READ = 5.0
 
 
 class Store(ABC):
@@ -138,9 +141,8 @@ def open_store(where: StoreLike) -> Store:
     >>> open_store(None)
     MemoryStore()
     """
-    from thrifty.stores.in_memory import MemoryStore
     from thrifty.stores.postgres import PostgresStore
-    from thrifty.stores.sqlite import SQLiteStore
+    from thrifty.stores.sqlite import MemoryStore, SQLiteStore
 
     if isinstance(where, Store):
         return where
@@ -155,3 +157,20 @@ def open_store(where: StoreLike) -> Store:
             f"a store is a file name or a postgresql:// URL; got one that begins with {kind}://."
         )
     return SQLiteStore(where)
+
+
+def open_to_read(where: str) -> Store:
+    """A store that will not be written; a file that is not there is an error, not a new store."""
+    from thrifty.stores.postgres import PostgresStore
+    from thrifty.stores.sqlite import SQLiteStore
+
+    if where.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(where, wait=_WAIT_TO_READ, read_only=True)
+    if "://" in where:
+        return open_store(where)  # says which kinds there are
+    if not Path(where).is_file():
+        raise StoreError(
+            f"there is no store at {where}. A lifetime makes one when it learns: "
+            f"thrifty.Lifetime(..., store={where!r}), or the command thrifty learn."
+        )
+    return SQLiteStore(where, wait=_WAIT_TO_READ, read_only=True)

@@ -19,9 +19,9 @@ from pathlib import Path
 from thrifty.cells.ledger.purchase import is_live
 from thrifty.errors import BadInput, StoreBusy, StoreError
 from thrifty.stores.base import Store, StoreLike, existing_store, open_store
-from thrifty.stores.in_memory import MemoryStore
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.postgres import PostgresStore
+from thrifty.stores.sqlite import MemoryStore
 from thrifty.stores.task_pages import SqlRow
 
 __all__ = ["Copied", "copy_store"]

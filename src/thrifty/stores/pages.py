@@ -143,10 +143,12 @@ class SqlPages(TaskPages):
             by_number.update((int(number), str(name)) for number, name in rows)
         return [by_number[n] for n in wanted]
 
-    def rename(self, kind: str, number: int, name: str) -> None:
-        """Another name for what has this number."""
+    def rename(self, kind: str, number: int, name: str, source: str | None = None) -> None:
+        """Another name for what has this number, and another source."""
         self._run(
-            "UPDATE cell_names SET name = ? WHERE kind = ? AND number = ?", (name, kind, number)
+            "UPDATE cell_names SET name = ?, source = COALESCE(?, source) "
+            "WHERE kind = ? AND number = ?",
+            (name, source, kind, number),
         )
 
     def numbered(self, kind: str, source: str) -> dict[str, int]:
@@ -346,6 +348,11 @@ class SqlPages(TaskPages):
             last = max(last, int(found[0][0] or 0))
         self._run("UPDATE ledger SET compacted = ? WHERE id = 1 AND compacted < ?", (last, last))
 
+    def columns_were_told(self) -> None:
+        """Values came that no purchase has brought: who is buying reads the columns anew."""
+        now = self._next_in_sequence()
+        self._run("UPDATE ledger SET compacted = ? WHERE id = 1", (now,))
+
     # -- money --------------------------------------------------------------------------------
 
     def _write_sums(self) -> None:
@@ -393,6 +400,12 @@ class SqlPages(TaskPages):
     def over(self) -> int:
         coming = 0 if self._sums is None else self._sums.over.get(self._id, 0)
         return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?")) + coming
+
+    def billed_for_nothing(self, provider: str) -> bool:
+        """Whether a provider has billed a call that costs nothing by its list."""
+        where = "WHERE provider = ? AND beyond > 0 AND spent = 0"
+        found = (_purchase(row) for row in self._run(_PURCHASE + where, (provider,)))
+        return any(not purchase.block.price for purchase in found)
 
     def over_by_task(self) -> dict[str, int]:
         """The same by task, where there is some."""

@@ -17,18 +17,11 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
-from thrifty.errors import (
-    NotAStore,
-    StoreBusy,
-    StoreError,
-    StoreTooNew,
-    StoreUnwritable,
-    ThriftyError,
-)
+from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable, ThriftyError
 from thrifty.stores.base import Store
 from thrifty.stores.forks import watch
-from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.schema import LATEST, bring_up, check_schema
 from thrifty.stores.task_pages import SqlRow
 
 if TYPE_CHECKING:
@@ -136,7 +129,7 @@ class PostgresStore(Store):
                 connection.execute(
                     "CREATE TABLE thrifty_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
                 )
-            migrate(_pages(connection, 0)._run, at, _SPELLING)
+            bring_up(_pages(connection, 0)._run, at, _SPELLING)
             connection.execute(
                 "INSERT INTO thrifty_meta (key, value) VALUES ('schema', %s) "
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -152,13 +145,7 @@ class PostgresStore(Store):
         if there is None:
             return 0
         row = connection.execute("SELECT value FROM thrifty_meta WHERE key = 'schema'").fetchone()
-        version = int(row[0]) if row else 0
-        if version > LATEST:
-            raise StoreTooNew(
-                f"{self!r} was written by a newer Thrifty (schema {version}, this one knows "
-                f"{LATEST}). It was left as it is; upgrade Thrifty."
-            )
-        return version
+        return check_schema(int(row[0]) if row else 0, repr(self))
 
     def _cannot_be_read(self, version: int) -> StoreError:
         if version == 0:

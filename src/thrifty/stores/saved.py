@@ -10,14 +10,13 @@ from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.book import reached
 from thrifty.cells.sources.gaps import Codes, with_na
-from thrifty.errors import BadParameter, TaskExists, UnknownTask
-from thrifty.protocol import AnyFamily, Representation, with_seed
+from thrifty.errors import BadParameter, StoreError, TaskExists, UnknownTask
+from thrifty.protocol import AnyFamily, Block, InBlocks, Representation, with_seed
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
-from thrifty.stores.families import as_written_now, family_from_dict
-from thrifty.stores.in_parts import begin_again, load_parts, write_parts
 from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
-from thrifty.stores.settings import Settings, versions
-from thrifty.typing import JsonLike
+from thrifty.stores.settings import Settings, as_written_now, family_from_dict, versions
+from thrifty.stores.task_pages import TaskPages
+from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
 __all__ = [
@@ -25,10 +24,13 @@ __all__ = [
     "Finished",
     "SavedLifetime",
     "Snapshot",
+    "begin_again",
     "charge",
     "charge_task",
     "commit_in_memory",
+    "load_parts",
     "task_exists",
+    "write_parts",
 ]
 
 Merge = Callable[[Representation, Counts], tuple[Representation, Counts]]
@@ -130,20 +132,28 @@ class SavedLifetime:
         settings, changed = self.settings.after(given)
         settings.check_currency(self.book.read(lambda pages: pages.currency("")))
         self.settings = settings
-        if begun and self.settings.to_dict() == kept:
+        drawn = settings.row_seed != kept["row_seed"] and not self._only_read
+        if begun and {**settings.to_dict(), "row_seed": kept["row_seed"]} == kept and not drawn:
             return
         if not begun:
-            self.settings = replace(self.settings, versions=versions())
-        wanted = self.settings.to_dict()
+            settings = replace(settings, versions=versions())
 
-        def work(pages: SqlPages) -> None:
-            if pages.state().settings == wanted:
-                return  # written already, as the connection was lost
-            pages.put_settings(wanted)
+        def work(pages: SqlPages) -> Settings:
+            stored, wanted = pages.state().settings, settings
+            if given.random_state is None and stored.get("row_seed") is not None:
+                wanted = replace(wanted, row_seed=stored["row_seed"])  # another was first
+            if stored == wanted.to_dict():
+                return wanted  # written already, as the connection was lost
+            pages.put_settings(wanted.to_dict())
             for what, (before, after) in changed.items():
                 pages.note_change(time.time(), what, before, after)
+            return wanted
 
-        self.book.write(work)
+        self.settings = self.book.write(work)
+
+    @property
+    def _only_read(self) -> bool:
+        return bool(getattr(self.book.store, "read_only", False))
 
     def tell_kinds(self, new: Mapping[str, object]) -> None:
         """What a task said of features that nobody had said anything of."""
@@ -231,6 +241,8 @@ class SavedLifetime:
             retired=tuple(state.settings.get("retired", ())),
         )
         representation, stored = load_parts(pages, data, self.family)
+        if getattr(representation, "max_feature", -1) >= len(state.features or ()):
+            raise StoreError("its representation names features that the store does not have.")
         counts = Counts.from_dict(data["counts"])
         return Snapshot(
             representation, counts, state.features, state.named, state.version, stored=stored
@@ -365,8 +377,8 @@ def commit_in_memory(ledger: Ledger, task: Finished) -> None:
 def task_exists(name: str) -> TaskExists:
     return TaskExists(
         f"a task named {name!r} was learned before. Choose another name, read the model with "
-        f"life[{name!r}], or learn it again after life.forget({name!r}): what it bought stays "
-        "owned."
+        f"life[{name!r}].model, or learn it again after life.forget({name!r}): what it bought "
+        "stays owned."
     )
 
 
@@ -390,3 +402,45 @@ def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency
 
 def _beside(counts: Counts, rule: Rule) -> dict[str, object]:
     return {"counts": counts.to_dict(), "rule": rule_to_dict(rule)}
+
+
+#: in a lifetime's state: the representation there is a head, its blocks are in their own table
+_IN_BLOCKS = "in_blocks"
+
+
+def write_parts(
+    pages: TaskPages, state: Json, representation: Representation, stored: Representation | None
+) -> int:
+    """Write what a lifetime knows now, beside the rest of its state; returns the version.
+
+    ``stored`` is what the store holds in blocks, None where it holds none: a block that is the
+    same object there stays as it is.
+    """
+    if not isinstance(representation, InBlocks):
+        return pages.put_representation({**state, "representation": representation.to_dict()})
+    blocks = representation.blocks()
+    before: Mapping[str, Block] = stored.blocks() if isinstance(stored, InBlocks) else {}
+    new = {name: block for name, block in blocks.items() if before.get(name) is not block}
+    pages.put_known_blocks(
+        {name: block.to_bytes() for name, block in new.items()}, before.keys() - blocks.keys()
+    )
+    head = {"representation": representation.head(), _IN_BLOCKS: True}
+    return pages.put_representation({**state, **head})
+
+
+def load_parts(
+    pages: TaskPages, data: JsonLike, family: AnyFamily
+) -> tuple[Representation, Representation | None]:
+    """The representation, and what of it is in blocks: the same, or None."""
+    if not data.get(_IN_BLOCKS):
+        return family.load_representation(data["representation"]), None
+    whole = {**data["representation"], "blocks": pages.known_blocks()}
+    representation = family.load_representation(whole)
+    return representation, representation
+
+
+def begin_again(pages: TaskPages, data: Json, start: Representation) -> None:
+    """Put an empty representation, of another family, into the state."""
+    pages.drop_known_blocks()
+    data["representation"] = start.to_dict()
+    data.pop(_IN_BLOCKS, None)

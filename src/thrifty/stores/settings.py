@@ -1,23 +1,34 @@
-"""What a lifetime was given, as JSON: prices, budget, seed, kinds; and the versions it had."""
+"""What a lifetime was given, as JSON: its family by name, prices, budget, seed, kinds."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from thrifty.cells.prices.budget import Budget
+from thrifty.cells.prices.money import Budget
 from thrifty.cells.prices.price_list import PriceList, PricesLike
-from thrifty.errors import BadParameter, MixedCurrencies
+from thrifty.errors import BadParameter, MixedCurrencies, StoreError
+from thrifty.protocol import AnyFamily
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Settings", "prices_from_json", "prices_to_json", "row_seed", "versions"]
+__all__ = [
+    "Settings",
+    "as_written_now",
+    "family_from_dict",
+    "prices_from_json",
+    "prices_to_json",
+    "row_seed",
+    "versions",
+]
 
 _NOT_STORED = "computed by functions, which a store does not keep"
 
@@ -29,7 +40,7 @@ class Settings:
     prices: PricesLike = None
     budget: Budget | None = None
     random_state: int | None = None
-    #: of the order in which learners take rows; None: of a lifetime that has none of its own
+    #: of the order in which learners take rows; None: not drawn yet
     row_seed: int | None = None
     versions: Mapping[str, str] | None = None
     #: what the user said a feature is, where its column does not
@@ -54,7 +65,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Settings:
-        """The inverse of :meth:`to_dict`; stores of 0.1 have none of it."""
+        """The inverse of :meth:`to_dict`."""
         budget = data.get("budget")
         return cls(
             prices_from_json(data.get("prices")),
@@ -89,6 +100,7 @@ class Settings:
             new = replace(new, **{name: getattr(given, name)})
             if before[name] is not None:
                 changed[name] = (before[name], now[name])
+        new = replace(new, row_seed=self._row_seed_after(given))
         if given.kinds:
             had, told = _plain_kinds(self.kinds or {}), _plain_kinds(given.kinds)
             new = replace(new, kinds={**had, **told})
@@ -96,6 +108,23 @@ class Settings:
             if other:
                 changed["kinds"] = ({n: had.get(n) for n in other}, other)
         return new, changed
+
+    @property
+    def drawn_row_seed(self) -> int:
+        """The seed of the rows' order, which every lifetime has once it is begun or opened."""
+        if self.row_seed is None:
+            raise AssertionError("a lifetime has a seed for the order of its rows")
+        return self.row_seed
+
+    def _row_seed_after(self, given: Settings) -> int:
+        """The seed that is given on purpose, else the one that is kept, else a new one."""
+        if given.random_state is not None:
+            return given.random_state
+        if self.row_seed is not None:
+            return self.row_seed
+        if self.random_state is None and given.row_seed is not None:
+            return given.row_seed
+        return row_seed(self.random_state)
 
 
 def row_seed(random_state: int | None) -> int:
@@ -153,11 +182,15 @@ def prices_from_json(data: Any) -> Any:
             f"the prices of this lifetime have features {data['without']}: bring them again, "
             "Lifetime.open(store, prices=...)."
         )
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # names of 0.1, as they were written
-        return PriceList(**data["price list"])
+    given = dict(data["price list"])
+    # 0.2 wrote two names of 0.1 beside the new ones, nearly always empty
+    fees, whole = given.pop("panels", {}), given.pop("together", {})
+    if whole:
+        raise BadParameter(
+            f"the prices of this lifetime name {sorted(whole)} under together=, which is gone: "
+            "bring them again as orders=, Lifetime.open(store, prices=...)."
+        )
+    return PriceList(**{**given, "fees": {**fees, **given.get("fees", {})}})
 
 
 def _parts(given: object) -> Sequence[object]:
@@ -180,3 +213,47 @@ def _plain(value: object) -> object:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)  # decimals and such: exact as text
+
+
+#: the room of each family, which is opened when a lifetime of it is
+_HOMES = {
+    "Lists": "trees",
+    "Models": "models",
+    "Monomials": "powers",
+    "Polynomials": "powers",
+    "Trees": "trees",
+}
+
+
+def family_from_dict(data: JsonLike) -> AnyFamily:
+    """The inverse of ``family.to_dict()``.
+
+    >>> import thrifty
+    >>> family_from_dict(thrifty.Trees(max_depth=3).to_dict()).max_depth
+    3
+    """
+    name = data.get("family")
+    if name not in _HOMES:
+        raise StoreError(
+            f"the store holds a lifetime of a family that this Thrifty does not know: {name!r}; it "
+            f"knows {', '.join(sorted(_HOMES))}. Upgrade Thrifty, or bring a "
+            "family of your own: Lifetime.open(..., family=...)."
+        )
+    made: Any = getattr(import_module(f"thrifty.{_HOMES[name]}"), name)
+    try:
+        plain = {key: value for key, value in data.items() if key != "family"}
+        family: AnyFamily = made.from_dict(data) if hasattr(made, "from_dict") else made(**plain)
+        return family
+    except (TypeError, KeyError, BadParameter) as error:
+        raise StoreError(
+            f"the parameters of {name} in the store cannot be read: {error}."
+        ) from error
+
+
+def as_written_now(data: JsonLike) -> Json:
+    """A family as this version writes it, whichever wrote it; one that is unknown as it stands."""
+    try:
+        written: Json = json.loads(json.dumps(family_from_dict(data).to_dict()))
+    except StoreError:
+        return dict(data)
+    return written

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote_from_bytes
 
-from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreTooNew, StoreUnwritable
+from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
 from thrifty.stores.base import Store
 from thrifty.stores.forks import watch
-from thrifty.stores.migrations import LATEST, migrate
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.schema import LATEST, bring_up, check_schema
 from thrifty.stores.task_pages import SqlRow
 
-__all__ = ["SQLiteStore", "file_uri"]
+__all__ = ["MemoryStore", "SQLiteStore", "file_uri"]
 
 T = TypeVar("T")
 
@@ -150,12 +150,7 @@ class SQLiteStore(Store):
                 f"{self.path} holds views, triggers or virtual tables, which Thrifty never makes. "
                 "It was left as it is; ask where the file comes from."
             )
-        if version > LATEST:
-            raise StoreTooNew(
-                f"{self.path} was written by a newer Thrifty (schema {version}, this one knows "
-                f"{LATEST}). It was left as it is; upgrade Thrifty."
-            )
-        return version
+        return check_schema(version, str(self.path))
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
         run = connection.execute
@@ -163,7 +158,7 @@ class SQLiteStore(Store):
         try:
             at = self._version_now(connection)  # another process may have done it meanwhile
             if at < LATEST:
-                migrate(lambda sql, given=(): list(run(sql, given)), at, _SPELLING)
+                bring_up(lambda sql, given=(): list(run(sql, given)), at, _SPELLING)
                 run(f"PRAGMA application_id = {APPLICATION}")
                 run(f"PRAGMA user_version = {LATEST}")
             run("COMMIT")
@@ -252,3 +247,43 @@ class SQLiteStore(Store):
             if self._connection is not None and self._pid == os.getpid():
                 self._connection.close()
             self._connection = None
+
+
+_MAKING = threading.Lock()
+_MADE: list[sqlite3.Connection] = []
+
+
+class MemoryStore(SQLiteStore):
+    """Lifetimes in memory, gone with the process.
+
+    >>> MemoryStore().lifetimes()
+    []
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Path("memory"))
+        self.place = ""
+
+    def __repr__(self) -> str:
+        return "MemoryStore()"
+
+    def _connect(self) -> sqlite3.Connection:
+        made = _empty()
+        with _MAKING:  # tables and indices are made once in a process, and copied from then on
+            if not _MADE:
+                template = _empty()
+                self._prepare(template)
+                _MADE.append(template)
+            _MADE[0].backup(made)
+        return made
+
+    def after_fork(self) -> None:
+        """Memory is copied by a fork: the child goes on with its own copy."""
+        self._pid = os.getpid()
+
+    def close(self) -> None:
+        """Keep everything: closing the connection would lose it."""
+
+
+def _empty() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from thrifty.attempt import Route
-from thrifty.cells.ledger.allowance import ToBuy
+from thrifty.cells.ledger.allowance import ToBuy, runs_of
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.sources.checks import default_names
 from thrifty.typing import AnyArray, JsonLike
@@ -260,11 +260,7 @@ class TaskPages:
 
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""
-        number, text = self._run(
-            "SELECT n_features, features FROM lifetimes WHERE id = ?", (self._id,)
-        )[0]
-        if number is None and text is not None:  # written by 0.1
-            return len(names_from_text(text))
+        number = self._run("SELECT n_features FROM lifetimes WHERE id = ?", (self._id,))[0][0]
         return None if number is None else int(number)
 
     def put_features(self, names: Sequence[str], named: bool) -> None:
@@ -318,6 +314,14 @@ class TaskPages:
         rows = self._run(_TASK + "WHERE lifetime = ? AND name = ?", (self._id, name))
         return _task(rows[0]) if rows else None
 
+    def receipt_of(self, name: str) -> JsonLike:
+        """A task's receipt and what stands with it, without its model."""
+        rows = self._run(
+            "SELECT receipt FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)
+        )
+        found: JsonLike = json.loads(rows[0][0]) if rows else {}
+        return found
+
     def tasks(self, from_position: int = 0) -> list[TaskRow]:
         rows = self._run(
             _TASK + "WHERE lifetime = ? AND position >= ? ORDER BY position",
@@ -368,11 +372,12 @@ class TaskPages:
         )
         return True
 
-    def predictions(self) -> list[PredictionRow]:
+    def predictions(self, account: str | None = None) -> list[PredictionRow]:
+        """All of them, or the one that has this account."""
         rows = self._run(
             "SELECT run, task, account, owner, begun_at, receipt FROM predictions "
-            "WHERE lifetime = ? ORDER BY run",
-            (self._id,),
+            f"WHERE lifetime = ? {'' if account is None else 'AND account = ? '}ORDER BY run",
+            (self._id,) if account is None else (self._id, account),
         )
         return [
             PredictionRow(int(r), str(t), str(a), str(o), float(at), json.loads(d) if d else None)
@@ -399,7 +404,7 @@ class TaskPages:
         )
         if rows:
             entry = _to_buy(entry.place, entry.features, entry.n_features, *rows[0]).with_(entry)
-        arrays: dict[str, AnyArray] = {"examples": entry.examples.astype(np.int64)}
+        arrays: dict[str, AnyArray] = {"runs": entry.examples}
         if entry.which is not None:
             arrays["which"] = np.packbits(entry.which)
         block = pack_arrays(arrays)
@@ -424,7 +429,9 @@ class TaskPages:
 def _to_buy(place: str, features: str, n: int, price: int, block: bytes) -> ToBuy:
     arrays = unpack_arrays(bytes(block))
     which = np.unpackbits(arrays["which"]).astype(np.bool_) if "which" in arrays else None
-    return ToBuy(place, features, n, int(price), arrays["examples"], which)
+    # stores of 0.2 wrote every number
+    runs = arrays["runs"] if "runs" in arrays else runs_of(arrays["examples"])
+    return ToBuy(place, features, n, int(price), runs, which)
 
 
 def _task(row: SqlRow) -> TaskRow:

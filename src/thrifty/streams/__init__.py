@@ -1,14 +1,16 @@
 """Task streams for experiments: lazy, seeded, satisfying the assumptions of the theory."""
 
 from thrifty.streams.adversary import AdversaryStream, adversary
-from thrifty.streams.anchor_tasks import AnchorStream, FamilyStream, anchored_families, anchors
-from thrifty.streams.deep_tasks import DeepStream, deep
-from thrifty.streams.list_tasks import ListStream, lists
-from thrifty.streams.monomial_tasks import monomials
-from thrifty.streams.polynomial_tasks import polynomials
-from thrifty.streams.real_tasks import RealStream, reals
-from thrifty.streams.task import Task
-from thrifty.streams.tree_tasks import TreeStream, trees
+from thrifty.streams.anchor_tasks import (
+    AnchorStream,
+    FamilyStream,
+    ListStream,
+    anchored_families,
+    anchors,
+    lists,
+)
+from thrifty.streams.power_tasks import monomials, polynomials
+from thrifty.streams.tree_tasks import DeepStream, RealStream, Task, TreeStream, deep, reals, trees
 
 __all__ = [
     "AdversaryStream",

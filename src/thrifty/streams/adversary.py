@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thrifty.agnostic import fewest_unrelated, most_unrelated
 from thrifty.checks import a_choice, whole_number
 from thrifty.errors import BadParameter
-from thrifty.streams.task import Task
+from thrifty.streams.tree_tasks import Task
 from thrifty.trees.tree import Leaf, Node, Split
 
 __all__ = ["AdversaryStream", "Strategy", "adversary"]

@@ -1,16 +1,34 @@
-"""Streams of tree tasks that share metafeatures.
+"""Streams of tree tasks that share metafeatures, and one that is posed against d.
 
 The paper assumes that top-down learning on the sample yields the target. Uniform inputs do that
 rarely, because greedy gains vanish, so the leaves are weighted: every node *leans* to a label, one
 child to 0 and the other to 1, and most examples follow the lean. The split's own variable then
 removes most of the label entropy. What greedy learning still gets wrong is drawn anew; the stream
 tells its acceptance rate.
+
+In :class:`DeepStream` every failure makes the whole path above it new roots. The bound of Theorem
+1 has a d because a failure at depth d stores d subtrees. On random streams most are prunings of
+others, and about K remain. Here they are not: half of the K metafeatures are chains of d - 1
+features that occur nowhere else, the others single features. Each chain is posed alone first, and
+then with a new single feature below its last split, so that UseRep follows the whole chain before
+it fails. Each of its d subtrees then has a root of its own, K d / 2 in all, and every later task
+compares all of them at its first node.
+
+Streams of tree tasks over real-valued features.
+
+The metafeatures ask (feature, threshold); values are uniform on whichever side of its threshold a
+leaf's path puts them. With ``levels`` the values are whole numbers 0..levels-1 and the thresholds
+lie halfway, so that the very same thresholds come back in every task. Without, values are
+continuous: thresholds drift from task to task, and the target of a task is the metafeatures' tree
+with the thresholds that its own sample supports.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +36,8 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import read_classes
-from thrifty.streams.task import Task
-from thrifty.trees.gains.gain import gain_named
-from thrifty.trees.growing.scratch import grow_from_scratch
+from thrifty.trees.gains import gain_named
+from thrifty.trees.scratch import grow_from_scratch, grow_real
 from thrifty.trees.tree import (
     EMPTY,
     Leaf,
@@ -32,13 +49,41 @@ from thrifty.trees.tree import (
     depth,
     features_of,
     internal_nodes,
+    is_prefix,
     size,
     stump,
     subtree,
 )
 from thrifty.typing import AnyArray
 
-__all__ = ["TreeStream", "draw_shape", "lean", "trees", "with_features", "with_splits"]
+__all__ = [
+    "DeepStream",
+    "RealStream",
+    "Task",
+    "TreeStream",
+    "deep",
+    "draw_shape",
+    "lean",
+    "reals",
+    "trees",
+    "with_features",
+    "with_splits",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a learner is shown (name, X, y) and what only the experimenter knows (target, good)."""
+
+    name: str
+    X: AnyArray
+    y: AnyArray
+    target: Any = field(default=None, repr=False)
+    good: bool = True
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r}, {np.shape(self.X)[0]} examples x {np.shape(self.X)[1]})"
+
 
 #: the share of a node's examples that goes to the child with the node's own lean
 _LEAN = 0.8
@@ -293,3 +338,133 @@ def lean(
 
 
 trees = TreeStream
+
+
+class DeepStream(TreeStream):
+    """Tree tasks of depth d in the order that makes the representation K d / 2 subtrees large.
+
+    ``n_metafeatures`` must be even, and ``n_features`` at least K d / 2.
+
+    >>> stream = deep(5, n_features=40, n_metafeatures=2, n_examples=400, max_depth=3)
+    >>> [len(task.target.to_dict()["true"]) > 1 or len(task.target.to_dict()["false"]) > 1
+    ...  for task in stream]
+    [True, True, True, True, True]
+    """
+
+    def __init__(self, *shape: int, gain: str = "entropy", **how: int) -> None:
+        fixed = {"max_nodes", "metafeature_depth"} & set(how)
+        if fixed:
+            raise TypeError(f"{min(fixed)} follows from max_depth in a deep stream")
+        super().__init__(*shape, gain=gain, **how)
+
+    def _most_nodes(self, max_nodes: int | None) -> int:
+        return self.max_depth
+
+    def _deepest(self, metafeature_depth: int) -> int:
+        return max(1, self.max_depth - 1)
+
+    def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
+        if k % 2 or k // 2 * (deepest + 1) > self.n_features or self.max_depth < 2:
+            raise BadParameter(
+                "a deep stream needs an even number of metafeatures, max_depth of 2 or more, and "
+                f"K d / 2 features; got K = {k}, d = {self.max_depth}, N = {self.n_features}."
+            )
+        rng = np.random.default_rng([self.random_state, 0])
+        order = rng.permutation(self.n_features).tolist()
+        chains = [_chain(order[i * deepest : (i + 1) * deepest]) for i in range(k // 2)]
+        singles = order[k // 2 * deepest : k // 2 * (deepest + 1)]
+        return (*chains, *map(stump, singles))
+
+    def __getitem__(self, i: int) -> Task:
+        self._at = i
+        return super().__getitem__(i)
+
+    def _draw_target(
+        self, rng: np.random.Generator, first: Tree | None
+    ) -> tuple[Tree, dict[Path, float]]:
+        half, i = len(self.metafeatures) // 2, self._at
+        chain, single = i % half, i % half
+        if i >= 2 * half:
+            chain, single = (int(x) for x in rng.integers(half, size=2))
+        tree = self.metafeatures[chain]
+        if i >= half:
+            tree = affix(tree, (True,) * (self.max_depth - 1), self.metafeatures[half + single])
+        return lean(tree, int(rng.integers(2)), 1.0, (), rng)
+
+
+def _chain(features: list[int]) -> Tree:
+    """Each next feature on the true side of the one before."""
+    tree: Tree = EMPTY
+    for feature in reversed(features):
+        tree = Node(Split(feature), EMPTY, tree)
+    return tree
+
+
+deep = DeepStream
+
+
+class RealStream(TreeStream):
+    """Tree tasks whose splits are thresholds; see the module for ``levels``.
+
+    >>> task = reals(1, n_features=20, n_metafeatures=2, n_examples=400, max_depth=3)[0]
+    >>> task.X.dtype, task.X.shape, float(task.X.max())
+    (dtype('float32'), (400, 20), 7.0)
+    """
+
+    def __init__(self, *shape: int, levels: int | None = 8, **how: Any) -> None:
+        if levels is not None and levels < 3:
+            raise BadParameter(f"levels must be None or 3 or more; got {levels!r}.")
+        self.levels = levels
+        super().__init__(*shape, **how)
+
+    def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
+        found = super()._draw_metafeatures(k, deepest)
+        rng = np.random.default_rng([self.random_state, 2])
+        return tuple(self._with_thresholds(f, rng) for f in found)
+
+    def _with_thresholds(self, tree: Tree, rng: np.random.Generator) -> Tree:
+        """Thresholds from the middle half, so that both sides have room."""
+
+        def threshold() -> float:
+            if self.levels is None:
+                return float(rng.uniform(0.25, 0.75))
+            low = max(1, self.levels // 4)
+            return int(rng.integers(low, self.levels - low + 1)) - 0.5
+
+        nodes = [node for _, node in internal_nodes(tree)]
+        return with_splits(tree, [Split(node.split.feature, threshold()) for node in nodes])
+
+    def _uniform(
+        self, low: float, high: float, shape: int | tuple[int, ...], rng: np.random.Generator
+    ) -> AnyArray:
+        """Values of [low, high): whole numbers where there are levels."""
+        if self.levels is None:
+            return np.asarray(rng.uniform(low, high, shape))
+        return np.asarray(rng.integers(int(np.ceil(low)), int(np.ceil(high)), shape))
+
+    @property
+    def _top(self) -> float:
+        return 1.0 if self.levels is None else float(self.levels)
+
+    def _background(self, rng: np.random.Generator) -> AnyArray:
+        shape = (self.n_examples, self.n_features)
+        return self._uniform(0.0, self._top, shape, rng).astype(np.float32)
+
+    def _answers(self, split: Split, branch: bool, n: int, rng: np.random.Generator) -> object:
+        assert split.threshold is not None
+        low, high = (split.threshold, self._top) if branch else (0.0, split.threshold)
+        return self._uniform(low, high, n, rng)
+
+    def _learned(self, X: AnyArray, y: NDArray[np.int64], target: Tree) -> Tree | None:
+        nobody = np.zeros(self.n_features, dtype=np.bool_)
+        prices = np.ones(self.n_features)
+        grown = grow_real(X, nobody, read_classes(y), gain_named(self.gain), prices)
+        if self.levels is not None:
+            return grown if grown == target else None
+        alike = is_prefix(grown, target, by_feature=True) and is_prefix(
+            target, grown, by_feature=True
+        )
+        return grown if alike else None
+
+
+reals = RealStream

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Expected, Failed, Found, Traits
-from thrifty.cells import Cells, Source
+from thrifty.cells import Budget, Cells, Source
 from thrifty.errors import BadParameter, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.protocol import AnyFamily, traits_of
@@ -56,7 +56,7 @@ class _Subject:
 
     def life(self, **how: Any) -> Lifetime:
         # The order of rows is a secret unless it is said, and two lifetimes are to be compared.
-        return Lifetime(self.family, **{"random_state": 0, **how})
+        return Lifetime(self.family, **{"random_state": 0, "budget": Budget(10**9), **how})
 
     def learn(
         self, X: TableLike | None = None, y: LabelsLike | None = None, **how: object

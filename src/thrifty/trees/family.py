@@ -1,19 +1,53 @@
-"""Decision trees as a family: the three verbs of the protocol, carried out by a learner."""
+"""Decision trees as a family: the three verbs of the protocol, carried out by a learner.
+
+Decision lists (paper, Section 2, Theorem for lists).
+
+A decision list is a tree in which every node has a leaf child: ``if x3: + / elif not x7: - /
+else: +``. UseRep is Algorithm 2 and fails as soon as both children of a node are impure; ImproveRep
+adds the one suffix of the scratch list after its longest common beginning with the grown one.
+At most K + 2 K^2 lists are learned from scratch, by a simpler argument at most K d
+(:func:`thrifty.bounds.lists_scratch`), and a reused one costs at most 2 (|F~| + d) cells an
+example.
+
+A deviation that changes no promise: a split counts only if it *settles* a side, that is, leaves a
+child pure; the best of those is taken, by gain. Whenever plain top-down learning yields a list it
+is this list, because its splits settle a side and have the highest gain of all. Where it does not,
+this finds a list if there is one at all: taking a settling split never closes a way.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from thrifty.attempt import Representation
-from thrifty.checks import set_checked, whole_number
-from thrifty.trees.learned_trees import LearnedTrees
-from thrifty.trees.learner import AnyLearner, is_learner
-from thrifty.trees.learners import learner_from_dict
-from thrifty.trees.race.learner import Race
-from thrifty.trees.version_0_1 import learner_of_0_1, warn_of_old_parameters
-from thrifty.typing import Json, JsonLike
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Trees"]
+from thrifty.attempt import Attempt, Failed, Failure, Found, Representation
+from thrifty.cells import Door
+from thrifty.checks import a_choice, set_checked, whole_number
+from thrifty.errors import BadParameter, NotInFamily
+from thrifty.labels.classes import Labels
+from thrifty.trees.gains import Gain, Measure, gain_named, pure_child
+from thrifty.trees.growing import Stuck, contradiction, too_deep
+from thrifty.trees.learned_trees import AnyLearner, LearnedTrees, Learner
+from thrifty.trees.paper import Paper
+from thrifty.trees.race import Race
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch import scratch_tree
+from thrifty.trees.tested import Tested
+from thrifty.trees.tree import Path, Tree, allows_missing
+from thrifty.trees.use_rep import MATCH
+from thrifty.typing import AnyArray, Json, JsonLike
+
+if TYPE_CHECKING:
+    from thrifty.trees.model import ListClassifier
+
+
+#: the learners that come with Thrifty: what a store holds is a name and parameters
+_LEARNERS = {made.__name__: made for made in (Paper, Race, Tested)}
 
 
 @dataclass(frozen=True, init=False)
@@ -26,10 +60,10 @@ class Trees(LearnedTrees[Representation]):
         Edges from the root to the deepest leaf, at most: in UseRep and from scratch, for every
         learner. A learner of consistent trees says so where labels do not fit into that depth.
     learner : Learner, default Race()
-        How a tree is learned: ``thrifty.Race()``, the paper's tree for few cells;
-        ``thrifty.Paper()``, Algorithms 2 and 3 line by line; ``thrifty.Tested(error, confidence)``,
-        right on enough fresh examples; ``thrifty.Verified(epsilon, delta)``, evidence, for noisy
-        labels.
+        How a tree is learned: ``thrifty.trees.Race()``, the paper's tree for few cells;
+        ``thrifty.trees.Paper()``, Algorithms 2 and 3 line by line; ``Tested(error, confidence)``,
+        right on enough fresh examples. All learn exact labels; for noisy ones there is
+        :class:`~thrifty.Models`.
 
     Examples
     --------
@@ -40,12 +74,7 @@ class Trees(LearnedTrees[Representation]):
     max_depth: int
     learner: AnyLearner
 
-    def __init__(
-        self, max_depth: int = 6, learner: AnyLearner | None = None, **old: object
-    ) -> None:
-        if old:
-            warn_of_old_parameters(old, learner)
-            learner = learner_of_0_1(old)
+    def __init__(self, max_depth: int = 6, learner: AnyLearner | None = None) -> None:
         set_checked(
             self,
             max_depth=whole_number("max_depth", max_depth),
@@ -63,8 +92,156 @@ class Trees(LearnedTrees[Representation]):
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Trees:
-        """The inverse of :meth:`to_dict`, and of what 0.1 wrote."""
-        if "learner" in data:
-            return cls(data["max_depth"], learner_from_dict(data["learner"]))
-        old = {key: value for key, value in data.items() if key not in ("family", "max_depth")}
-        return cls(data["max_depth"], learner_of_0_1(old))
+        """The inverse of :meth:`to_dict`."""
+        return cls(data["max_depth"], learner_from_dict(data["learner"]))
+
+
+def is_learner(value: object) -> AnyLearner:
+    """Refuse what cannot learn, a class in the place of a value included."""
+    if isinstance(value, type) or not isinstance(value, Learner):
+        raise BadParameter(
+            "learner must be thrifty.trees.Race(), Paper(), Tested(error, confidence) or "
+            f"one of your own; got {value!r}. For noisy labels use thrifty.Models()."
+        )
+    return value
+
+
+def learner_from_dict(data: JsonLike) -> AnyLearner:
+    """The inverse of ``learner.to_dict()``.
+
+    >>> learner_from_dict(Tested(0.05, 0.9).to_dict()).confidence
+    0.9
+    """
+    name = data.get("learner")
+    if name == "Verified":
+        raise BadParameter(
+            "the learner Verified is gone: thrifty.Models() learns better from noisy labels, for "
+            "as few cells. Begin another lifetime with it, under a name of its own; in the same "
+            "store what was paid for stays paid."
+        )
+    if name not in _LEARNERS:
+        raise BadParameter(
+            f"learner must be one of {sorted(_LEARNERS)}; got {name!r}. A lifetime with a learner "
+            "of your own is opened with Lifetime.open(..., family=...)."
+        )
+    made: AnyLearner = _LEARNERS[str(name)].from_dict(data)
+    return made
+
+
+class _ListLearner(Paper):
+    """Paper, with words of its own where a list is impossible.
+
+    The subtree at the first difference, which ``improve="anchors"`` adds, is the suffix after the
+    longest common beginning.
+    """
+
+    def reuse(
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
+        attempt = super().reuse(known, cells, labels, max_depth)
+        if isinstance(attempt, Found) or attempt.failure.reason != "constant-candidates":
+            return attempt
+        message = "both children are impure whichever feature the metafeatures suggest is asked"
+        told = Failure("both-children-impure", message, attempt.failure.details)
+        return Failed(told, attempt.grown)
+
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+        stuck = stuck_list(max_depth, lambda: cells.table())
+        return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
+
+
+@lru_cache(maxsize=32)
+def _learner(gain: str | Gain | Measure, match: str, missing: str) -> Learner[Metafeatures]:
+    settles = pure_child(gain_named(gain))
+    return _ListLearner(gain=settles, improve="anchors", match=match, missing=missing)
+
+
+@dataclass(frozen=True)
+class Lists(LearnedTrees[Metafeatures]):
+    """Decision lists.
+
+    Parameters
+    ----------
+    max_depth : int
+        the most tests that a list may have, reused or from scratch
+    gain : str, Gain or callable
+        "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
+        splits that leave one child pure
+    match : str
+        when a metafeature agrees with a list over real-valued features: "feature" (thresholds are
+        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep`
+    missing : str
+        "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(Lists(max_depth=6))
+    >>> for task in thrifty.streams.lists(6, 40, 2, 400, 6, random_state=1):
+    ...     learned = life.learn(task.name, task.X, task.y)
+    >>> learned.route
+    'reused'
+    """
+
+    max_depth: int = 10
+    gain: str | Gain | Measure = "entropy"
+    match: str = "feature"
+    missing: str = "error"
+
+    @property
+    def classifier(self) -> type[ListClassifier]:
+        """What users hold; scikit-learn is imported with it."""
+        from thrifty.trees.model import ListClassifier
+
+        return ListClassifier
+
+    def __post_init__(self) -> None:
+        set_checked(self, max_depth=whole_number("max_depth", self.max_depth))
+        a_choice("match", self.match, MATCH)
+        allows_missing(self.missing)
+        gain_named(self.gain)
+
+    @property
+    def how(self) -> Learner[Metafeatures]:
+        """The paper's learner, over splits that settle a side."""
+        return _learner(self.gain, self.match, self.missing)
+
+    def to_dict(self) -> Json:
+        """Name and parameters, for JSON."""
+        if not isinstance(self.gain, str | Gain):
+            raise BadParameter(
+                "a family whose gain is a function cannot be stored: give the gain by name, or "
+                "keep the lifetime in memory."
+            )
+        return {
+            "family": "Lists",
+            "max_depth": self.max_depth,
+            "gain": self.gain.name if isinstance(self.gain, Gain) else self.gain,
+            "match": self.match,
+            "missing": self.missing,
+        }
+
+    @classmethod
+    def from_dict(cls, data: JsonLike) -> Lists:
+        """The inverse of :meth:`to_dict`."""
+        return cls(**{key: value for key, value in data.items() if key != "family"})
+
+
+def stuck_list(max_depth: int, table: Callable[[], AnyArray]) -> Stuck:
+    """What to raise where no split settles a side: rows that are alike, or not a list at all."""
+
+    def stuck(
+        path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
+    ) -> Exception:
+        if len(path) >= max_depth:
+            return too_deep(max_depth, np.diff(starts), labels, "decision list")
+        values = np.asarray(table())[rows].astype(np.float64)
+        if (np.isnan(values).all(axis=0) | (values == values[:1]).all(axis=0)).all():
+            return contradiction(path, rows, starts, labels)
+        return NotInFamily(
+            f"no decision list is consistent with the labels: after {len(path)} tests {len(rows)} "
+            "examples are left, and every feature leaves both of its sides impure. Use "
+            "thrifty.Trees, or mend the labels."
+        )
+
+    return stuck

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from thrifty.lazy import Forest
 from thrifty.trees.tree import Leaf, Tree
 
-__all__ = ["FlatTree", "ToFlatten", "flatten"]
-
 
 @dataclass(frozen=True, eq=False)
 class FlatTree:

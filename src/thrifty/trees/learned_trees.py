@@ -1,35 +1,137 @@
-"""What families of trees share: the verbs, carried out by a learner, on cells or on their bits."""
+"""What families of trees share: the verbs, carried out by a learner, on cells or on their bits.
+
+A learner is a frozen value with the parameters it uses, and no others. The three verbs are those of
+the protocol, with the family's ``max_depth`` passed along; the family calls them and adds nothing.
+A learner of your own needs no entry anywhere: hand it to ``Trees(learner=...)``.
+
+Learners read Booleans and numbers. Where a task has categories the verbs run on the bits of its
+cells (:mod:`thrifty.cells.bit_cells`) instead, the representation remembers the bits, users get an
+estimator that takes their own columns. Other tasks go through untouched.
+"""
 
 from __future__ import annotations
 
+import typing
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from thrifty.attempt import Attempt, Expected, Failed, Found, Traits
-from thrifty.cells import Door
-from thrifty.labels.classes import Labels, read_classes
-from thrifty.trees.learner import Learner
-from thrifty.trees.missing import allows_missing
-from thrifty.trees.over_bits import (
-    BitTree,
-    Known,
-    OnBits,
-    after_failing,
-    estimator_around,
-    improved,
-    load_around,
-    load_known,
-    read_or_cut,
+from thrifty.attempt import (
+    Attempt,
+    Expected,
+    Failed,
+    Found,
+    KnowsRows,
+    Ordered,
+    Representation,
+    Traits,
 )
-from thrifty.trees.tree import Tree
-from thrifty.typing import JsonLike, LabelsLike
+from thrifty.cells import Door
+from thrifty.cells.bit_cells import Bit, BitCells, bits_of, bits_to_dict, read_bits
+from thrifty.labels.classes import Labels, read_classes
+from thrifty.trees.tree import Tree, allows_missing
+from thrifty.typing import Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
     from thrifty.trees.model import TreeClassifier
     from thrifty.trees.over_bits_model import OverBits
 
-__all__ = ["LearnedTrees"]
+#: the representation
+Known = TypeVar("Known", bound=Representation)
+
+
+@typing.runtime_checkable
+class Learner(Protocol[Known]):
+    """Paper, Race, Tested, or one of your own."""
+
+    @property
+    def missing(self) -> str:
+        """What becomes of a row that lacks a value: "error" or "larger-child"."""
+
+    def start(self) -> Known:
+        """The empty representation."""
+
+    def weigh(self, labels: Labels) -> Labels:
+        """The labels with what a row of each class weighs; most learners give them back."""
+
+    def expected_cells(self, known: Known, cells: Door, max_depth: int) -> Expected:
+        """What a task is likely to cost; nothing may be bought for it."""
+
+    def use_rep(self, known: Known, cells: Door, labels: Labels, max_depth: int) -> Attempt[Tree]:
+        """A tree from what is known, or why that is not enough."""
+
+    def from_scratch(
+        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
+    ) -> Found[Tree]:
+        """A tree from all the cells it takes."""
+
+    def improve_rep(self, known: Known, found: Found[Tree]) -> Known:
+        """What is known after the task."""
+
+    def load_representation(self, data: JsonLike) -> Known:
+        """The inverse of ``representation.to_dict()``."""
+
+    def to_dict(self) -> Json:
+        """``{"learner": name, ...}``: name and parameters, as JSON."""
+
+
+#: a learner that a user brought: what it remembers and how is its own business
+AnyLearner: TypeAlias = Learner[Any]
+
+
+@dataclass(frozen=True)
+class OnBits(Generic[Known]):
+    """A representation whose features are bits, and what those bits are."""
+
+    bits: tuple[Bit, ...]
+    inner: Known
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.inner)
+
+    def __repr__(self) -> str:
+        return f"OnBits({len(self.bits)} bits, {self.inner!r})"
+
+    def newest(self, n: int) -> OnBits[Known]:
+        """The n parts that were learned or used last."""
+        inner = self.inner
+        return replace(self, inner=inner.newest(n)) if isinstance(inner, Ordered) else self
+
+    def refreshed(self, model: object) -> OnBits[Known]:
+        """The same, with the parts that the model is made of as the newest."""
+        if not isinstance(self.inner, Ordered):
+            return self
+        inner = self.inner.refreshed(model.tree if isinstance(model, BitTree) else model)
+        return self if inner is self.inner else replace(self, inner=inner)
+
+    def with_rows(self, keys: object) -> OnBits[Known]:
+        """These examples have taught it too."""
+        inner = self.inner
+        return replace(self, inner=inner.with_rows(keys)) if isinstance(inner, KnowsRows) else self
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        return {"bits": bits_to_dict(self.bits), "inner": self.inner.to_dict()}
+
+
+@dataclass(frozen=True)
+class BitTree:
+    """A tree whose features are bits."""
+
+    tree: Tree
+    bits: tuple[Bit, ...]
+
+
+@dataclass(frozen=True)
+class _GrownOnBits:
+    """What a failed attempt had grown, and the bits it was made on."""
+
+    bits: tuple[Bit, ...]
+    grown: object
 
 
 class LearnedTrees(ABC, Generic[Known]):
@@ -52,17 +154,13 @@ class LearnedTrees(ABC, Generic[Known]):
         """The learner that carries out the verbs."""
 
     @property
-    def _reads(self) -> frozenset[str]:
-        return getattr(self.how, "reads", frozenset({"boolean", "number"}))
-
-    @property
     def traits(self) -> Traits:
-        """Categories come as bits; NaN where it has a rule, or where gaps are bits of their own."""
+        """Categories come as bits; NaN where the learner has a rule."""
         return Traits(
             stops_anywhere=False,
             takes_absent=True,
             reads_categories=True,
-            allows_missing=allows_missing(self.how.missing) or "number" not in self._reads,
+            allows_missing=allows_missing(self.how.missing),
             one_after_another=False,
             remembers="metafeatures",
             draws=False,
@@ -81,7 +179,7 @@ class LearnedTrees(ABC, Generic[Known]):
     def expected_cells(self, representation: Known | OnBits[Known], cells: Door) -> Expected:
         """What the learner expects."""
         if isinstance(representation, OnBits) or cells.categories:
-            return Expected()  # bits: what they save is not known before they are cut
+            return Expected()  # bits: what they save is not known before they are met
         return self.how.expected_cells(representation, cells, self.max_depth)
 
     def use_rep(
@@ -92,37 +190,89 @@ class LearnedTrees(ABC, Generic[Known]):
         def learn(known: Known, door: Door) -> Attempt[Tree]:
             return self.how.use_rep(known, door, labels, self.max_depth)
 
-        return read_or_cut(representation, cells, self._reads, learn, self.start)
+        return self._on_cells_or_bits(representation, cells, learn)
 
     def from_scratch(
         self, cells: Door, labels: Labels, failed: Failed | None
     ) -> Found[Tree | BitTree]:
-        """A tree from all the cells it takes."""
-        known, failed = after_failing(failed, self.start)
+        """A tree from all the cells it takes, on the bits that a failed attempt was made on."""
+        known: Known | OnBits[Known] = self.start()
+        if failed is not None and isinstance(failed.grown, _GrownOnBits):
+            known = OnBits(failed.grown.bits, self.start())
+            failed = replace(failed, grown=failed.grown.grown)
 
         def learn(_: Known, door: Door) -> Found[Tree]:
             return self.how.from_scratch(door, labels, failed, self.max_depth)
 
-        found = read_or_cut(known, cells, self._reads, learn, self.start)
+        found = self._on_cells_or_bits(known, cells, learn)
         assert isinstance(found, Found)
         return found
+
+    def _on_cells_or_bits(
+        self,
+        known: Known | OnBits[Known],
+        cells: Door,
+        learn: Callable[[Known, Door], Attempt[Tree]],
+    ) -> Attempt[Tree | BitTree]:
+        if not isinstance(known, OnBits):
+            if not cells.categories:
+                return learn(known, cells)
+            known = OnBits((), self.start())
+        bits = bits_of(cells, known.bits)
+        attempt = learn(known.inner, BitCells(cells, bits))
+        if isinstance(attempt, Failed):
+            return replace(attempt, grown=_GrownOnBits(bits, attempt.grown))
+        beside = tuple(BitTree(model, bits) for model in attempt.beside)
+        return _found(attempt, BitTree(attempt.model, bits), beside)
 
     def improve_rep(
         self, representation: Known | OnBits[Known], found: Found[Tree | BitTree]
     ) -> Known | OnBits[Known]:
-        """The representation with what the task taught."""
-        return improved(representation, found, self.how.improve_rep, self.start)
+        """The representation with what the task taught, in bits where it was learned on bits."""
+        known, model = representation, found.model
+        beside = tuple(one.tree if isinstance(one, BitTree) else one for one in found.beside)
+        if not isinstance(model, BitTree):
+            if isinstance(known, OnBits):
+                return known  # others met categories meanwhile: this task's features are no bits
+            return self.how.improve_rep(known, _found(found, model, beside))
+        if not isinstance(known, OnBits):
+            known = OnBits((), self.start())
+        if known.bits != model.bits[: len(known.bits)]:
+            return representation  # others met new features: this task's places mean other bits
+        taught = _found(found, model.tree, beside)
+        return OnBits(model.bits, self.how.improve_rep(known.inner, taught))
 
     def estimator(
         self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
     ) -> TreeClassifier | OverBits:
-        """A fitted classifier around the tree."""
-        return estimator_around(self.classifier, model, labels, feature_names, self.how.missing)
+        """A fitted classifier around the tree, whichever its features are."""
+        around, missing = self.classifier.around, self.how.missing
+        if not isinstance(model, BitTree):
+            return around(model, labels, feature_names, missing=missing)
+        from thrifty.trees.over_bits_model import OverBits
+
+        names = [bit.name for bit in model.bits]
+        over_bits = around(model.tree, labels, names, missing=missing)
+        return OverBits(over_bits, model.bits, feature_names)
 
     def load_representation(self, data: JsonLike) -> Known | OnBits[Known]:
         """The inverse of ``representation.to_dict()``."""
-        return load_known(data, self.how.load_representation)
+        if "bits" not in data:
+            return self.how.load_representation(data)
+        return OnBits(read_bits(data["bits"]), self.how.load_representation(data["inner"]))
 
     def load_estimator(self, data: JsonLike) -> TreeClassifier | OverBits:
         """The inverse of ``estimator.to_dict()``."""
-        return load_around(data, self.classifier)
+        if "over_bits" not in data:
+            return self.classifier.from_dict(data)
+        from thrifty.trees.over_bits_model import OverBits
+
+        return OverBits.from_dict(data, self.classifier.from_dict)
+
+
+Model = TypeVar("Model")
+
+
+def _found(found: Found[Any], model: Model, beside: tuple[Model, ...]) -> Found[Model]:
+    """What was found, with other models."""
+    return Found(found.route, model, found.failure, found.grown, found.seen, found.promise, beside)

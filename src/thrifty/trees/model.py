@@ -1,8 +1,9 @@
-"""A learned tree as a scikit-learn classifier."""
+"""A learned tree or decision list as a scikit-learn classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from thrifty.cells import Cells, Door, Source, as_source
 from thrifty.cells.cells import open_cells
-from thrifty.cells.matching import Match, match_features
+from thrifty.cells.features import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.checks import whole_number
@@ -22,18 +23,25 @@ from thrifty.labels.classes import Labels, read_classes
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
 from thrifty.lazy.stopping import StoppingRule
+from thrifty.trees.drawing import draw_tree, graphviz_text, list_text, sign, text_with_origins
 from thrifty.trees.flat import FlatTree, ToFlatten
-from thrifty.trees.gains.class_weights import ClassWeight, check_class_weight, weigh, weighted
-from thrifty.trees.gains.gain import Gain, Measure, gain_named
-from thrifty.trees.growing.from_all import scratch_tree
-from thrifty.trees.growing.sample_weights import repeat_rows
-from thrifty.trees.look.pictures import draw_tree, graphviz_text, text_with_origins
-from thrifty.trees.missing import allows_missing
-from thrifty.trees.origins import Origin, origins
+from thrifty.trees.gains import (
+    ClassWeight,
+    Gain,
+    Measure,
+    check_class_weight,
+    gain_named,
+    pure_child,
+    weigh,
+    weighted,
+)
+from thrifty.trees.representation import Origin, origins
+from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import (
     MOST_DEPTH,
     Path,
     Tree,
+    allows_missing,
     depth,
     features_of,
     relabel,
@@ -45,10 +53,18 @@ from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TreeClassifier"]
+
+class ShownAsText(ClassifierMixin, BaseEstimator):
+    """A classifier that notebooks show as its text, in place of scikit-learn's diagram."""
+
+    def _repr_html_(self) -> str:
+        return pre_html(str(self))
+
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(ShownAsText):
     """A decision tree over Boolean and real-valued features.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
@@ -116,7 +132,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """
         allow_missing = allows_missing(self.missing)
         check_class_weight(self.class_weight)
-        _check_depth(self.max_depth)
+        if self.max_depth is not None:
+            whole_number("max_depth", self.max_depth)
         if y is None:
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -320,23 +337,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
             return repr(self)
         return self.to_text()
 
-    def _repr_html_(self) -> str:
-        """For notebooks: the tree, in place of scikit-learn's diagram."""
-        return pre_html(str(self))
-
-    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
-
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "larger-child"
         return tags
-
-
-def _check_depth(max_depth: object) -> None:
-    if max_depth is not None:
-        whole_number("max_depth", max_depth)
 
 
 def _one_column(y: LabelsLike) -> LabelsLike:
@@ -403,3 +408,73 @@ def _no_gaps(walked: Walked, names: Sequence[str]) -> None:
             f"every value must be known; got NaN for {names[int(walked.features[column])]} on "
             f"example {example}. Impute it, or learn with missing='larger-child'."
         )
+
+
+def repeat_rows(source: Source, labels: Labels, sample_weight: object) -> tuple[Source, Labels]:
+    """Each row as often as its weight says; weight 0 leaves it out.
+
+    Gains are functions of counts, so that equal counts give equal trees; a fraction of a row has no
+    count and is refused.
+    """
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(len(labels), weights)
+    if weights.shape != (len(labels),):
+        raise BadInput(
+            f"sample_weight must hold one number per example, {len(labels)}; Sample weights must "
+            f"be 1D array or scalar, got shape {weights.shape}."
+        )
+    try:
+        numbers = weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"sample_weight must hold numbers; {error}.") from error
+    whole = np.isfinite(numbers) & (numbers >= 0) & (numbers == np.rint(numbers))
+    if not whole.all():
+        i = int(np.flatnonzero(~whole)[0])
+        raise BadInput(
+            f"sample_weight must hold whole numbers, 0 or more: a row counts so many times; got "
+            f"{weights[i]} for example {i}. Scale the weights to whole numbers, or weigh classes "
+            "with class_weight."
+        )
+    if not numbers.any():
+        raise BadInput("sample_weight must leave at least one example; all weights are zero.")
+    rows = np.repeat(np.arange(len(labels)), numbers.astype(np.int64))
+    table = np.asarray(source.read(rows, np.arange(source.n_features)))
+    repeated = Source.from_array(table, allow_missing=True)
+    kept, codes = np.unique(labels.codes[rows], return_inverse=True)
+    again = replace(labels, codes=codes.reshape(-1).astype(np.int64), classes=labels.classes[kept])
+    return repeated, again
+
+
+class ListClassifier(TreeClassifier):
+    """A decision list: one test after the other, each with an answer of its own.
+
+    Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
+
+    Parameters
+    ----------
+    max_depth : int or None
+        the most tests; None goes on while a test settles examples. What is left then gets the most
+        common class of it; a lifetime's lists are consistent or refused
+    gain : str, Gain or callable
+        "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
+        splits that leave one child pure
+    class_weight, missing, prices : as there
+        as for :class:`TreeClassifier`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> print(ListClassifier().fit(X, [0, 1, 1, 1]))
+    if x0: + / elif x1: + / else: -
+    """
+
+    def _learning_gain(self) -> Gain:
+        return pure_child(super()._learning_gain())
+
+    def __str__(self) -> str:
+        if not hasattr(self, "tree_"):
+            return repr(self)
+        two = len(self.classes_) <= 2
+        return list_text(self.tree_, self._name, labels=sign if two else str)

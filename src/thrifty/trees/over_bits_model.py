@@ -7,23 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from thrifty.cells import Cells, Door, Source, as_source
-from thrifty.cells.bit_cells import BitCells
-from thrifty.cells.bits import Bit, bits_to_dict, read_bits
+from thrifty.cells.bit_cells import Bit, BitCells, bits_to_dict, read_bits
 from thrifty.cells.cells import open_cells
-from thrifty.cells.matching import match_features
-from thrifty.html import pre_html
+from thrifty.cells.features import match_features
 from thrifty.lazy import Asked, Explanation
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.trees.model import TreeClassifier
+from thrifty.trees.model import ShownAsText, TreeClassifier
 from thrifty.typing import AnyArray, Json, JsonLike, TableLike
 
-__all__ = ["OverBits"]
 
-
-class OverBits(ClassifierMixin, BaseEstimator):
+class OverBits(ShownAsText):
     """A classifier over derived bits that takes the columns the bits are made of.
 
     Made by lifetimes. What it does not do itself (``tree_``, ``plot``, ``to_text`` and so on) is
@@ -48,13 +43,6 @@ class OverBits(ClassifierMixin, BaseEstimator):
 
     def __str__(self) -> str:
         return str(self.over_bits_)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the tree, in place of scikit-learn's diagram."""
-        return pre_html(str(self))
-
-    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     @property
     def features_(self) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ remembers which examples taught it, by their ids, or by their values where they 
 task brings one of them again, a tree must be right on so many rows that *every* tree of its size
 with an error above ``error`` would have failed with that probability: with s splits over N Boolean
 features there are at most 2 (8 N)^s of them, and ln of that, of s (s + 1) and of the rows (where a
-test may begin) joins ln(1 / delta_i). Numbers cut into bits may have been cut by these very rows:
+test may begin) joins ln(1 / delta_i). Bits of categories may have been named by these very rows:
 each of them then counts as one feature more for every row.
 
 Portions. Where a rule tries parts of a representation one after the other (:class:`~thrifty.
@@ -25,12 +25,17 @@ Doubling`), the j-th has (1 - confidence) / (j (j + 1)) to spend, and one that p
 there: only the whole goes on to all rows.
 
 Where the metafeatures do not fit even a quarter of the rows, or rows run out, all rows are
-used (as :class:`~thrifty.Race` or :class:`~thrifty.Paper` does): a task fails only if Algorithm 2
-on all rows fails, and the paper's bound on tasks from scratch stays. Of such a tree, and of one
-from scratch, nothing is promised beyond those rows; ``receipt.promise`` says which it is.
+used (as :class:`~thrifty.trees.Race` or :class:`~thrifty.trees.Paper` does): a task fails only if
+Algorithm 2 on all rows fails, and the paper's bound on tasks from scratch stays. Of such a tree,
+and of one from scratch, nothing is promised beyond those rows; ``receipt.promise`` says which.
 
 The order of rows is drawn from a seed that the representation keeps, so that data cannot be laid
 out against it: a secret one, or ``random_state``.
+
+On a few rows Algorithm 2 goes on where it fails. A rare branch may hold too few of a sample's rows
+to tell its split, and one wrong choice there leaves the metafeatures without an answer. That says
+nothing against the tree as a whole: such a node becomes a leaf of the most common class, and a test
+on fresh rows decides.
 """
 
 from __future__ import annotations
@@ -49,22 +54,22 @@ from thrifty.cells import Door
 from thrifty.cells.bit_cells import BitCells
 from thrifty.checks import a_flag, a_share, set_checked, whole_number
 from thrifty.labels.classes import Labels
-from thrifty.trees.gains.gain import gain_named
-from thrifty.trees.growing.from_all import scratch_tree
-from thrifty.trees.growing.sample_tree import SampleTree, grow_on_sample
-from thrifty.trees.growing.stuck import consistent_within
-from thrifty.trees.paper.learner import reuse_every_row
-from thrifty.trees.paper.over_metafeatures import OverMetafeatures
-from thrifty.trees.race.learner import (
-    check_can_race,
-    expected_by_races,
-    reuse_by_races,
-    scratch_by_races,
+from thrifty.trees.columns import RowColumns, RowPlace
+from thrifty.trees.gains import Gain, gain_named
+from thrifty.trees.growing import (
+    Half,
+    Reason,
+    Suggested,
+    consistent_within,
+    grow,
+    leaf_of,
+    one_by_one,
 )
+from thrifty.trees.paper import OverMetafeatures, reuse_every_row
+from thrifty.trees.race import check_can_race, expected_by_races, reuse_by_races, scratch_by_races
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import Leaf, Tree, size
-
-__all__ = ["Tested", "answers", "log_trees_like", "rows_to_pass"]
+from thrifty.trees.scratch import scratch_tree
+from thrifty.trees.tree import Leaf, Node, Tree, size
 
 #: rows the first tree is grown on
 _FIRST = 48
@@ -119,9 +124,8 @@ def answers(tree: Tree, cells: Door, rows: Ints) -> Ints:
         if isinstance(at, Leaf):
             out[which] = at.label
             continue
-        threshold = 0.5 if at.split.threshold is None else at.split.threshold
         values = cells.get(rows[which], [at.split.feature])[:, 0]
-        true = values >= threshold
+        true = values >= at.split.cut
         if values.dtype.kind == "f":  # a row without a value follows the larger child
             true[np.isnan(values)] = _rows_of(at.true) > _rows_of(at.false)
         for child, side in ((at.true, which[true]), (at.false, which[~true])):
@@ -149,13 +153,13 @@ class Tested(OverMetafeatures):
     confidence : float
         The probability with which an accepted tree keeps to that.
     race : bool
-        Where the test cannot tell, and from scratch, learn as :class:`~thrifty.Race` does; False:
-        as :class:`~thrifty.Paper`.
+        Where the test cannot tell, and from scratch, learn as :class:`~thrifty.trees.Race` does;
+        False: as :class:`~thrifty.trees.Paper`.
     random_state : int or None
         Of the order in which rows are drawn. None: a secret that the store keeps.
     gain, improve, match, max_nodes, warm_up, missing : as there
-        see :class:`~thrifty.Paper` Of these, ``gain`` and ``match`` are limited as for
-        :class:`~thrifty.Race` while it races.
+        see :class:`~thrifty.trees.Paper` Of these, ``gain`` and ``match`` are limited as for
+        :class:`~thrifty.trees.Race` while it races.
 
     Examples
     --------
@@ -172,15 +176,11 @@ class Tested(OverMetafeatures):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        error, confidence = a_share("error", self.error), a_share("confidence", self.confidence)
+        set_checked(self, error=error, confidence=confidence, race=a_flag("race", self.race))
         if self.random_state is not None:
             state = whole_number("random_state", self.random_state, least=0)
             set_checked(self, random_state=state)
-        set_checked(
-            self,
-            error=a_share("error", self.error),
-            confidence=a_share("confidence", self.confidence),
-            race=a_flag("race", self.race),
-        )
         if self.race:
             check_can_race(self)
 
@@ -221,6 +221,38 @@ class Tested(OverMetafeatures):
         return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
 
 
+@dataclass(frozen=True, slots=True)
+class SampleTree:
+    """A tree, and how many of the sample's rows its unfinished leaves get wrong."""
+
+    tree: Tree
+    mistakes: int
+
+
+def grow_on_sample(
+    suggested: Suggested,
+    cells: Door,
+    labels: Labels,
+    rows: Ints,
+    gain: Gain,
+    *,
+    max_depth: int,
+    max_nodes: int | None,
+) -> SampleTree:
+    """Depth first, false branch first, on the given rows alone."""
+    mistakes = 0
+
+    def unfinished(place: RowPlace, reason: Reason, half: Half) -> Leaf:
+        nonlocal mistakes
+        mistakes += int(place.totals.sum() - place.totals.max())
+        return leaf_of(place)
+
+    columns = RowColumns(cells, labels, gain)
+    root, choose = columns.root(rows), one_by_one(columns.best)
+    tree = grow(root, suggested, choose, unfinished, max_depth=max_depth, max_nodes=max_nodes)
+    return SampleTree(tree, mistakes)
+
+
 class _Trial:
     def __init__(
         self, terms: Tested, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
@@ -246,14 +278,14 @@ class _Trial:
                     return None
                 continue
             attempt += 1
-            right = self._test(grown.tree, attempt)
+            right = self._test(grown, attempt)
             if right is None:
                 return None
             if right:
-                return grown.tree
+                return grown
         return None
 
-    def _grow(self) -> SampleTree | None:
+    def _grow(self) -> Tree | None:
         """A tree worth testing, from the best root of the sample or one of the next; else None.
 
         A few rows often mistake the root. Its rivals are bought on the sample already, so trying
@@ -263,21 +295,19 @@ class _Trial:
         tried: frozenset[int] = frozenset()
         while len(tried) < _ROOTS:
             grown = grow_on_sample(
-                self.known,
+                Suggested(self.known, by_feature=terms.match == "feature", not_at_root=tried),
                 self.cells,
                 self.labels,
                 self.sample,
                 gain_named(terms.gain),
                 max_depth=self.max_depth,
                 max_nodes=terms.max_nodes,
-                by_feature=terms.match == "feature",
-                not_at_root=tried,
             )
             if grown.mistakes <= _HOPEFUL * terms.error * self.met:
-                return grown
-            if grown.root is None:
+                return grown.tree
+            if not isinstance(grown.tree, Node):
                 return None
-            tried |= {grown.root}
+            tried |= {grown.tree.split.feature}
         return None
 
     def _enlarge(self) -> bool:

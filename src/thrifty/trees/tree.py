@@ -1,30 +1,31 @@
 """Incomplete decision trees: immutable values that can be grown, pruned and laid over one another.
 
 A tree is a :class:`Leaf` or a :class:`Node`. A leaf without a label is *empty*: more tree may be
-hung there (:func:`affix`) or a label put there (:func:`label`); DT(F) is all that these two grow
-from the metafeatures F, and Pref(f) every pruning of f (paper, Section 2). A position is the path
-to it: a tuple of branches, False for the false child and True for the true child.
+hung there, or a leaf with a label (:func:`affix`); DT(F) is all that these two grow from the
+metafeatures F, and Pref(f) every pruning of f (paper, Section 2). A position is the path to it: a
+tuple of branches, False for the false child and True for the true child.
+
+A row that lacks the value it is asked for: ``missing="error"``, the default: NaN is refused when
+the data come in. ``missing="larger-child"``: such a row follows the larger child, in learning (of
+the rows at the node that have the value) and in predicting (of the training rows); the false child
+of two equals. A price is paid for asking, whether or not the answer is NaN.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from thrifty.errors import BadInput, NotInFamily
+from thrifty.errors import BadInput, BadParameter, NotInFamily
 from thrifty.html import pre_html
-from thrifty.typing import Json, JsonLike, LabelsLike
-
-__all__ = [
-    "EMPTY", "MOST_DEPTH", "Leaf", "Node", "Path", "Split", "Tree", "affix", "build", "conflict",
-    "depth", "features_of", "induce", "internal_nodes", "is_grown_from",
-    "is_grown_from_prefixes", "is_prefix", "label", "relabel", "same_split", "size",
-    "skeleton", "stump", "subtree", "tree_from_dict", "tree_text",
-]  # fmt: skip
+from thrifty.typing import Json, JsonLike
 
 Path = tuple[bool, ...]
 
+#: features that a tree may name
+_LARGEST = 2**31
 #: deeper trees are refused: they are nested values, and printing, comparing or storing them takes a
 #: few stack frames for every test
 MOST_DEPTH = 300
@@ -37,25 +38,34 @@ class Split:
     feature: int
     threshold: float | None = None
 
+    @property
+    def cut(self) -> float:
+        """The threshold; of a Boolean feature one half."""
+        return 0.5 if self.threshold is None else self.threshold
+
     def text(self, names: Callable[[int], str]) -> str:
         name = names(self.feature)
         return name if self.threshold is None else f"{name} >= {self.threshold:g}"
 
 
+class _Shown:
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return tree_text(cast(Tree, self))
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return pre_html(str(self))
+
+
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(_Shown):
     """Where a path ends. ``label`` None: empty. ``counts``: training rows per class, if known."""
 
     #: a class's code while a tree is learned, a class of its user after
     label: Any = None
     counts: tuple[float, ...] | None = field(default=None, compare=False)
-
-    def __str__(self) -> str:
-        return tree_text(self)
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return pre_html(str(self))
 
     def to_dict(self) -> Json:
         """``{"label": y}``; an empty leaf is ``{}``."""
@@ -66,7 +76,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(_Shown):
     """A split and what hangs below it.
 
     >>> print(Node(Split(3), Leaf(0), Node(Split(7), Leaf(1), Leaf(0))))
@@ -83,13 +93,6 @@ class Node:
 
     def child(self, branch: bool) -> Tree:
         return self.true if branch else self.false
-
-    def __str__(self) -> str:
-        return tree_text(self)
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return pre_html(str(self))
 
     def to_dict(self) -> Json:
         """``{"feature": i, "false": {...}, "true": {...}}``, with "threshold" where it has one."""
@@ -112,12 +115,13 @@ def tree_from_dict(data: JsonLike) -> Tree:
     if "feature" not in data:
         counts = data.get("counts")
         return Leaf(data.get("label"), None if counts is None else tuple(counts))
-    for branch in ("false", "true"):
-        if branch not in data:
-            raise BadInput(
-                f"a node needs the keys 'feature', 'false' and 'true'; got {sorted(data)}."
-            )
-    split = Split(int(data["feature"]), data.get("threshold"))
+    if not {"false", "true"} <= set(data):
+        raise BadInput(f"a node needs the keys 'feature', 'false' and 'true'; got {sorted(data)}.")
+    split = Split(data["feature"], data.get("threshold"))
+    if type(split.feature) is not int or not 0 <= split.feature < _LARGEST:
+        raise BadInput(f"the feature of a node is its place, from 0; got {split.feature!r:.80}.")
+    if split.threshold is not None and not math.isfinite(split.threshold):
+        raise BadInput(f"a threshold is a number; got {split.threshold!r}.")
     return Node(split, tree_from_dict(data["false"]), tree_from_dict(data["true"]))
 
 
@@ -186,14 +190,8 @@ def _replace(tree: Tree, path: Path, new: Tree) -> Tree:
     return Node(tree.split, _replace(tree.false, path[1:], new), tree.true)
 
 
-def _expect_empty(tree: Tree, path: Path) -> None:
-    at = subtree(tree, path)
-    if at != EMPTY:
-        raise BadInput(f"expected an empty leaf at {path}; there is {at!r}.")
-
-
 def affix(tree: Tree, path: Path, other: Tree) -> Tree:
-    """Hang another tree at an empty leaf (paper: affix).
+    """Hang another tree, or a leaf with its label, at an empty leaf (paper: affix, label).
 
     >>> print(affix(stump(1), (True,), stump(2)))
     x1?
@@ -202,14 +200,9 @@ def affix(tree: Tree, path: Path, other: Tree) -> Tree:
        ├─ no: ·
        └─ yes: ·
     """
-    _expect_empty(tree, path)
+    if (at := subtree(tree, path)) != EMPTY:
+        raise BadInput(f"expected an empty leaf at {path}; there is {at!r}.")
     return _replace(tree, path, other)
-
-
-def label(tree: Tree, path: Path, y: LabelsLike) -> Tree:
-    """Put a label at an empty leaf (paper: label)."""
-    _expect_empty(tree, path)
-    return _replace(tree, path, Leaf(y))
 
 
 def stump(feature: int) -> Node:
@@ -237,8 +230,7 @@ def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf]) -> Tree:
     if deepest > MOST_DEPTH:
         raise NotInFamily(
             f"the tree would be {deepest} tests deep; at most {MOST_DEPTH} are kept. Labels that "
-            "need so many are mostly noise: bound max_depth, or learn with "
-            "learner=thrifty.Verified()."
+            "need so many are mostly noise: bound max_depth, or learn with thrifty.Models()."
         )
 
     def at(path: Path) -> Tree:
@@ -271,62 +263,11 @@ def is_prefix(small: Tree, large: Tree, *, by_feature: bool = False) -> bool:
     )
 
 
-def conflict(tree: Tree, at: Path, to: Path, other: Tree) -> bool:
-    """Lay the root of ``other`` on position ``at``: do they disagree above position ``to``?"""
-    here, there = subtree(tree, at), other
-    for branch in to[len(at) :]:
-        if isinstance(here, Node) and isinstance(there, Node) and here.split != there.split:
-            return True
-        here = subtree(here, (branch,))
-        there = there.child(branch) if isinstance(there, Node) else EMPTY
-    return False
+MISSING = ("error", "larger-child")
 
 
-def induce(tree: Tree, at: Path, to: Path, other: Tree) -> Split | None:
-    """The split that ``other``, its root laid on ``at``, has at position ``to``; None if none."""
-    for branch in to[len(at) :]:
-        if not isinstance(other, Node):
-            return None
-        other = other.child(branch)
-    return other.split if isinstance(other, Node) else None
-
-
-def is_grown_from(tree: Tree, metafeatures: Iterable[Tree]) -> bool:
-    """Membership in DT(F): can affix and label grow the tree from these metafeatures?"""
-    pieces = [f for f in metafeatures if isinstance(f, Node)]
-
-    def covered(at: Tree) -> bool:
-        return isinstance(at, Leaf) or any(lies(at, f) for f in pieces)
-
-    def lies(at: Tree, piece: Tree) -> bool:
-        if isinstance(piece, Leaf):
-            return covered(at) if piece == EMPTY else piece == at
-        return (
-            isinstance(at, Node)
-            and at.split == piece.split
-            and lies(at.false, piece.false)
-            and lies(at.true, piece.true)
-        )
-
-    return covered(tree)
-
-
-def is_grown_from_prefixes(tree: Tree, metafeatures: Iterable[Tree]) -> bool:
-    """Membership in DT(Pref(F)): as :func:`is_grown_from`, with every pruning allowed."""
-    pieces = [f for f in metafeatures if isinstance(f, Node)]
-
-    def covered(at: Tree) -> bool:
-        return isinstance(at, Leaf) or any(matches(at, f) for f in pieces)
-
-    def matches(at: Node, piece: Node) -> bool:
-        return at.split == piece.split and all(
-            follows(at.child(branch), piece.child(branch)) for branch in (False, True)
-        )
-
-    def follows(at: Tree, piece: Tree) -> bool:
-        # Pruning the piece here leaves an empty leaf, where another piece may start.
-        return covered(at) or (
-            isinstance(at, Node) and isinstance(piece, Node) and matches(at, piece)
-        )
-
-    return covered(tree)
+def allows_missing(missing: object) -> bool:
+    """Whether NaN may come in; refuse an unknown rule."""
+    if missing not in MISSING:
+        raise BadParameter(f"missing must be one of {list(MISSING)}; got {missing!r}.")
+    return missing == "larger-child"

@@ -1,7 +1,9 @@
-"""What may be spent, and what there is to buy: allowances, purses, the distinct cells of all tasks.
+"""What may be spent, and what there is to buy: allowances, purses, and every cell once, in full.
 
-Four labels over one table are one table. A cell that two tasks could look at is counted once, so
-the union of what the tasks brought is counted, not the sum.
+Four labels over one table are one table, and rows that are predicted, then learned from are the
+same rows. So the union of what tasks, updates and predictions brought is counted, not the sum. What
+was saved is this less what was paid (:attr:`thrifty.cells.ledger.ledger.Balance.saved`); nothing
+else in Thrifty computes it.
 """
 
 from __future__ import annotations
@@ -16,34 +18,60 @@ from numpy.typing import NDArray
 
 from thrifty.cells.ledger.meter import Meter
 from thrifty.cells.prices.bill_lines import Lines, lines_of_bill
-from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import read_amount, refuse_too_large, to_units
+from thrifty.cells.prices.money import Limits, read_amount, refuse_too_large, to_units
 from thrifty.cells.prices.tariff import OwnedCells, PriceOfCells, Tariff
 from thrifty.errors import BadInput, MixedCurrencies
 
-__all__ = ["limits_of", "read_spend", "smallest", "ToBuy", "all_there_is", "Purse"]
+__all__ = ["Purse", "ToBuy", "all_there_is", "limits_of", "read_spend", "runs_of", "smallest"]
+
+
+#: examples as half-open runs of numbers, (k, 2), sorted and apart
+Runs = NDArray[np.int64]
+
+
+def runs_of(numbers: NDArray[np.int64]) -> Runs:
+    """Numbers as runs: those of a table are one, whatever its length.
+
+    >>> runs_of(np.array([3, 4, 5, 9])).tolist()
+    [[3, 6], [9, 10]]
+    """
+    known = np.unique(np.asarray(numbers, dtype=np.int64))
+    if not len(known):
+        return np.zeros((0, 2), dtype=np.int64)
+    breaks = np.flatnonzero(np.diff(known) > 1)
+    starts = known[np.concatenate([[0], breaks + 1])]
+    stops = known[np.concatenate([breaks, [len(known) - 1]])] + 1
+    return np.stack([starts, stops], axis=1)
+
+
+def _union(one: Runs, other: Runs) -> Runs:
+    both = np.concatenate([one, other])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    reach = np.maximum.accumulate(both[:, 1])
+    first = np.concatenate([[True], both[1:, 0] > reach[:-1]])
+    last = np.concatenate([np.flatnonzero(first)[1:] - 1, [len(both) - 1]])
+    return np.stack([both[first, 0], reach[last]], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class ToBuy:
     """Examples of one place (a source, or an array) with one set of features.
 
-    ``examples`` are numbers within the place; ``price`` is what all the features of one example
-    cost, in minor units; ``which`` says of each feature of the lifetime whether it is among them
-    (None: not known, as stores of 0.1 did not say).
+    ``examples`` are runs of numbers within the place; ``price`` is what all the features of one
+    example cost, in minor units; ``which`` says of each feature of the lifetime whether it is among
+    them (None: they are none of the lifetime's).
     """
 
     place: str
     features: str
     n_features: int
     price: int
-    examples: NDArray[np.int64]
+    examples: Runs
     which: NDArray[np.bool_] | None = None
 
     def with_(self, other: ToBuy) -> ToBuy:
         """Both together, of the same place and features; the newer price counts."""
-        examples = np.union1d(self.examples, other.examples)
-        return replace(other, examples=examples)
+        return replace(other, examples=_union(self.examples, other.examples))
 
 
 def all_there_is(entries: Iterable[ToBuy]) -> tuple[int, int]:
@@ -52,23 +80,35 @@ def all_there_is(entries: Iterable[ToBuy]) -> tuple[int, int]:
     An example that comes with several sets of features has all of them. What a set adds to another
     costs its share of the set's price, where only some of its features are new.
 
-    >>> one = ToBuy("clinic", "a b", 2, 4, np.arange(3), np.array([True, True]))
-    >>> two = ToBuy("clinic", "b c", 2, 6, np.array([2, 3]), np.array([False, True, True]))
+    >>> rows, more = runs_of(np.arange(3)), runs_of(np.array([2, 3]))
+    >>> one = ToBuy("clinic", "a b", 2, 4, rows, np.array([True, True]))
+    >>> two = ToBuy("clinic", "b c", 2, 6, more, np.array([False, True, True]))
     >>> all_there_is([one, two])
     (9, 22)
     """
     places: defaultdict[str, list[ToBuy]] = defaultdict(list)
     for entry in entries:
-        places[entry.place].append(entry)
+        if len(entry.examples):
+            places[entry.place].append(entry)
     cells = price = 0
     for some in places.values():
         some.sort(key=lambda e: (e.n_features, e.price), reverse=True)
-        known = np.unique(np.concatenate([entry.examples for entry in some]))
-        member = np.stack([np.isin(known, entry.examples) for entry in some], axis=1)
-        for pattern, times in zip(*np.unique(member, axis=0, return_counts=True), strict=True):
-            each = _together([some[i] for i in np.flatnonzero(pattern).tolist()])
-            cells, price = cells + int(times) * each[0], price + int(times) * each[1]
+        # between two ends of runs all examples come with the same sets
+        ends = np.unique(np.concatenate([entry.examples.ravel() for entry in some]))
+        member = np.stack([_within(entry.examples, ends[:-1]) for entry in some], axis=1)
+        patterns, which = np.unique(member, axis=0, return_inverse=True)
+        times = np.bincount(which.ravel(), np.diff(ends), len(patterns)).astype(np.int64)
+        for pattern, n in zip(patterns, times.tolist(), strict=True):
+            if pattern.any():
+                each = _together([some[i] for i in np.flatnonzero(pattern).tolist()])
+                cells, price = cells + n * each[0], price + n * each[1]
     return cells, price
+
+
+def _within(runs: Runs, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which numbers lie in a run."""
+    at = np.searchsorted(runs[:, 0], numbers, side="right") - 1
+    return np.asarray((at >= 0) & (numbers < runs[np.maximum(at, 0), 1]))
 
 
 def _together(some: list[ToBuy]) -> tuple[int, int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,27 @@ from thrifty.typing import AnyArray
 __all__ = ["as_table", "keep_answer", "read_answer", "redacted"]
 
 _KEPT = 4000
+#: names of what is secret
+_NAMED = (
+    r"[\w-]*(?:api[-_]?key|tokens?|secrets?|passw(?:or)?ds?|passphrases?|pwd|authorization|bearer"
+    r"|credentials?)[\w-]*"
+)
+#: what a text may hold in quotes
+_QUOTED = r"b?(?:'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?)"
 _SECRETS = (
-    (re.compile(r"(?i)(://[^/\s:@]+:)[^@\s]+@"), r"\1***@"),
+    # to the end of the key, or of the text where it was cut off
     (
-        re.compile(r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=]\s*[\"']?)[^\"'\r\n}]+"),
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*KEY-----|\Z)", re.S
+        ),
+        "***",
+    ),
+    (
+        re.compile(r"(?i)(://[^/\s:@]+:)[^\s\"'<>]*@"),
+        r"\1***@",
+    ),  # to the last @: a password may have one
+    (
+        re.compile(r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=,]\s*b?[\"']?)[^\"'\r\n}]+"),
         r"\1\2***",
     ),
     (
@@ -28,11 +46,12 @@ _SECRETS = (
         r"\1 ***",
     ),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"), "***"),
+    # a name in quotes and all that belongs to it: a list, a mapping, the next of a pair
+    (re.compile(rf"(?i)(b?([\"']){_NAMED}\2\s*[:,=]\s*)[\[({{].*", re.S), r"\1***"),
+    (re.compile(rf"(?i)(b?([\"']){_NAMED}\2\s*[:,=]\s*){_QUOTED}"), r"\1***"),
+    (re.compile(rf"(?i)\b({_NAMED}\s*[:=]\s*){_QUOTED}"), r"\1***"),
     (
-        re.compile(
-            r"(?i)\b([\w-]*(?:api[-_]?key|token|secret|passw(?:or)?d|pwd|authorization|bearer)[\w-]*"
-            r"[\"']?\s*[:= ]\s*[\"']?)(?:bearer\s+)?[^\s\"',;&)}]+"
-        ),
+        re.compile(rf"(?i)\b({_NAMED}[\"']?\s*[:= ]\s*[\"']?)(?:bearer\s+)?[^\s\"',;&)}}]+"),
         r"\1***",
     ),
     (
@@ -91,15 +110,8 @@ def read_answer(
     >>> read_answer([["red"]], ["p1"], ["a"], np.array([False]), words={0: ["red"]}).tolist()
     [[0.0]]
     """
-    try:
+    with _malformed(answer):
         return _read(answer, examples, features, boolean, allow_missing, words or {})
-    except MalformedAnswer:
-        raise
-    except Exception as error:  # an object of the provider's that fails when it is looked at
-        raise MalformedAnswer(
-            f"the provider must answer with a table of numbers; its {type(answer).__name__} cannot "
-            f"be read ({type(error).__name__})."
-        ) from error
 
 
 def _read(
@@ -144,7 +156,22 @@ def as_table(answer: object, examples: Sequence[object], features: Sequence[str]
     asked = f"{len(examples)} examples x {len(features)} features"
     if isinstance(answer, MalformedAnswer):
         raise answer
-    return _table(answer, examples, features, asked, mixed=True)
+    with _malformed(answer):
+        return _table(answer, examples, features, asked, mixed=True)
+
+
+@contextmanager
+def _malformed(answer: object) -> Iterator[None]:
+    """An object of the provider's that fails when it is looked at is no answer."""
+    try:
+        yield
+    except MalformedAnswer:
+        raise
+    except Exception as error:
+        raise MalformedAnswer(
+            f"the provider must answer with a table of numbers; its {type(answer).__name__} cannot "
+            f"be read ({type(error).__name__})."
+        ) from error
 
 
 def _table(

@@ -79,6 +79,13 @@ class Pages(Protocol):
         """Every name of a source that has a number."""
 
     def names(self, kind: str, numbers: Iterable[int]) -> list[str]: ...
+
+    def changes(self) -> list[tuple[float, str, object, object]]:
+        """What the lifetime was given anew on purpose: (when, what, before, after)."""
+
+    def rename(self, kind: str, number: int, name: str, source: str | None = None) -> None:
+        """Another name for what has this number, and another source."""
+
     def knows_source(self, kind: str, source: str) -> bool:
         """Whether a source has any name of this kind."""
 
@@ -133,8 +140,18 @@ class Pages(Protocol):
 
     def put_columns(self, columns: Iterable[Column]) -> None: ...
     def mark_compacted(self, ids: Sequence[int]) -> None: ...
+    def columns_were_told(self) -> None: ...
     def balance(self, task: str | None) -> tuple[int, int]:
         """(reserved, spent) of a task, or in total for None."""
+
+    def billed_for_nothing(self, provider: str) -> bool:
+        """Whether a provider has billed a call that costs nothing by its list."""
+
+    def purged(self) -> dict[int, float]:
+        """Examples whose values were taken out of the store, and when last."""
+
+    def take_answer(self, id: int, note: str) -> None:
+        """Forget what was answered; the line of the bill stays, with a note."""
 
     def over(self) -> int:
         """What providers have billed beyond what was reserved."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -27,7 +27,7 @@ from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.settlement import Names
 from thrifty.cells.ledger.words import Places
 from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
-from thrifty.cells.prices.budget import Limits
+from thrifty.cells.prices.money import Limits
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -74,6 +74,9 @@ class Buyer:
         self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
         self._asking = Asking(ledger, source, tariff, known, task)
         self.can_claim = self._asking.can_claim
+        #: what an earlier run of this task has paid for and this one has not asked for, by rows
+        self._held_on: dict[int, list[Purchase]] = {}
+        self._elsewhere = 0
         self._mine: set[int] = set()
         self._repeated: set[int] = set()
         self._running: dict[int, Purchase] = {}
@@ -99,6 +102,7 @@ class Buyer:
     def buy(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Make every cell of features x mask known, buying what is not."""
         needed_packages()
+        self.replay(None, self._lacking(features, mask))
         from anyio.from_thread import start_blocking_portal
 
         self.ledger.save_unsaved()
@@ -117,6 +121,7 @@ class Buyer:
 
     async def bought(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """The same inside an event loop that runs already."""
+        self.replay(None, self._lacking(features, mask))
         self.ledger.save_unsaved()
         self._stopping, self._leave = False, None
         await self._run(features, mask)
@@ -144,6 +149,10 @@ class Buyer:
         with suppress(Exception):
             running.result(patience)
 
+    def _lacking(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Rows of the mask that lack one of the features."""
+        return np.asarray(np.bitwise_or.reduce(self.known.missing(features, mask), axis=0))
+
     def _check_answered(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """The last word: no value is read from a cell that was not answered."""
         missing = self.known.missing(features, mask)
@@ -164,6 +173,72 @@ class Buyer:
             self.news.append((False, np.array([feature]), mask))
             self._asking.stale = True
         self.known.gained.clear()
+
+    # -- an earlier run of the same task ------------------------------------------------------
+
+    def hold(self, purchases: Sequence[Purchase]) -> None:
+        """What an earlier, unfinished run of this task has paid for is shown as not yet bought.
+
+        The run that asks for it again has it for nothing, and it counts as its own: so a call that
+        is made again sees the prices, and what is left, that it saw the first time, and ends alike.
+        """
+        for purchase in purchases:
+            ended = (purchase.spent or purchase.status == "settled") and not purchase.compacted
+            if ended and purchase.provider == self.source.name:
+                self.known.held[purchase.id] = purchase
+                for row in self.known.place(purchase.block)[1].tolist():
+                    self._held_on.setdefault(row, []).append(purchase)
+            elif self.source.labels:  # they come first: what was paid elsewhere comes after them
+                self._elsewhere += purchase.spent
+
+    def hold_no_more_where_others_bought(self) -> None:
+        """Others have bought on these rows since: the run cannot be as it was, and owns its own."""
+        held = self.known.held.values()
+        if held and self.known.newest > min(p.created_at for p in held):
+            self.hold_no_more()
+
+    def hold_no_more(self) -> None:
+        """What an earlier run has paid for is known from now on, and was paid for by this task."""
+        self._replay(list(self.known.held.values()))
+        self._elsewhere = 0
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """What earlier runs spent on what was not asked for again yet; and were billed over."""
+        held = self.known.held.values()
+        spent = sum(purchase.spent for purchase in held)
+        return spent + self._elsewhere, sum(purchase.over for purchase in held)
+
+    def replay(self, features: NDArray[np.int64] | None, mask: NDArray[np.uint64]) -> None:
+        """Cells are asked for: what an earlier run has paid for among them is known from now on.
+
+        Without features: everything of these rows, before something is really bought for them; a
+        fee that was paid is not paid again.
+        """
+        if not self.known.held:
+            return
+        wanted = None if features is None else set(features.tolist())
+        asked: dict[int, Purchase] = {}
+        for row in kernels.rows_of_mask(mask).tolist():
+            for purchase in self._held_on.get(row, ()):
+                if purchase.id not in self.known.held or purchase.id in asked:
+                    continue
+                if wanted is None or not wanted.isdisjoint(self._features_of(purchase)):
+                    asked[purchase.id] = purchase
+        self._replay(list(asked.values()))
+
+    def _features_of(self, purchase: Purchase) -> list[int]:
+        features: list[int] = self.known.place(purchase.block)[0].tolist()
+        return features
+
+    def _replay(self, purchases: list[Purchase]) -> None:
+        for purchase in purchases:
+            del self.known.held[purchase.id]
+            if purchase.status == "settled":
+                self.known.take_in(purchase)
+                self._note(purchase)
+            self._book(purchase)
+            self._asking.stale = True
 
     def _is_mine(self, purchase: Purchase) -> bool:
         """Whether this task pays for it; what we only repeat is on the bill of who began it."""
@@ -362,6 +437,9 @@ class Buyer:
         started: list[Purchase] = []
         try:
             started, problem, ended = self._write(work)
+        except BaseException:
+            back()  # nothing of it was written: a failure is counted when it is
+            raise
         finally:
             open_now = {p.key for p in (*started, *self._running.values())}
             IN_FLIGHT.difference_update((set(keys) | self._asking.claimed) - open_now)
@@ -422,6 +500,9 @@ class Buyer:
     def _end(
         self, pages: Pages, purchase: Purchase, outcome: Outcome, at: float | None = None
     ) -> tuple[list[Purchase], Exception | None]:
+        if self.known.held:
+            _, rows = self.known.place(purchase.block)
+            self.replay(None, kernels.mask_of_rows(rows[rows >= 0], self.known.n_examples))
         done, problem = end(
             self._asking,
             pages,
@@ -447,8 +528,17 @@ class Buyer:
 
     def save(self, purchase: Purchase, outcome: Outcome, at: float) -> None:
         """Write an answer that could not be written when it came."""
+        back = self._asking.memory()
 
-        done, problem = self._write(lambda pages: self._end(pages, purchase, outcome, at))
+        def work(pages: Pages) -> tuple[list[Purchase], Exception | None]:
+            back()  # run again, it is still one end
+            return self._end(pages, purchase, outcome, at)
+
+        try:
+            done, problem = self._write(work)
+        except BaseException:
+            back()
+            raise
         for one in done:
             IN_FLIGHT.discard(one.key)
             self._book(one)

@@ -7,6 +7,7 @@ same idempotency key where the provider honours keys. Everything else ends as *u
 from __future__ import annotations
 
 import inspect
+import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import NotBilled, PurchaseFailed, ThriftyError
 
@@ -85,6 +87,9 @@ def needed_packages() -> None:
             f"sources that call a provider need the package {error.name}. "
             "Type: pip install 'thrifty[providers]'"
         ) from error
+    for name in ("stamina", "httpx"):  # calls are on the bill; whoever wants lines says so
+        if logging.getLogger(name).level == logging.NOTSET:
+            logging.getLogger(name).setLevel(logging.ERROR)
 
 
 async def rate_limiter(source: CallableSource) -> AsyncLimiter | None:
@@ -174,6 +179,8 @@ async def _once(
             answer = await _invoke(source, list(examples), list(features), key, entry)
     except Exception as error:
         answer = _Raised(error)
+    if isinstance(answer, Answered):
+        answer = answer.in_order(examples, features)
     if not isinstance(answer, _Raised):
         return Outcome("answer", answer)
     error_kind = type(answer.error).__name__

@@ -6,6 +6,8 @@ next time is noticed, and what was billed can be exported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,19 +20,35 @@ from thrifty.cells.ledger.words import Places, words_in_store
 from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue
 
-__all__ = ["count_as_owned", "owned_by_id", "values_by_id"]
+__all__ = [
+    "OwnedMeanwhile",
+    "count_as_owned",
+    "owned_by_id",
+    "refuse_what_is_owned",
+    "values_by_id",
+]
 
 _KIND = "feature"
 
 
-def owned_by_id(pages: Pages, source: Source) -> Owned:
-    """What was paid for before, of the examples and features of this source."""
+class OwnedMeanwhile(Exception):
+    """Others have paid for something that a task counts as its own: it has to be counted again."""
+
+    def __init__(self, owned: Owned) -> None:
+        super().__init__()
+        self.owned = owned
+
+
+def owned_by_id(pages: Pages, source: Source, features: NDArray[np.int64] | None = None) -> Owned:
+    """What was paid for before, of the examples and features of this source, or some of them."""
     assert source.examples is not None
     owned = Owned(source.n_examples, source.n_features)
     numbered = pages.numbered(_KIND, source.name)
     if not numbered:
         return owned
-    at = {numbered[name]: f for f, name in enumerate(source.feature_names) if name in numbered}
+    names = source.feature_names
+    some = range(len(names)) if features is None else features.tolist()
+    at = {numbered[names[f]]: f for f in some if names[f] in numbered}
     columns = pages.columns(_KIND, at)
     if not columns:
         return owned
@@ -66,7 +84,28 @@ def values_by_id(
     return out
 
 
-def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> ChangedValue | None:
+def refuse_what_is_owned(
+    pages: Pages, source: Source, meter: Meter, tied: NDArray[np.int64]
+) -> None:
+    """Who was first has bought a cell: raise where others were, since this task began.
+
+    ``tied``: features whose fees or orders another may have paid on the same rows.
+    """
+    looked = meter.touched_features
+    some = np.union1d(looked, tied)
+    now = owned_by_id(pages, source, some)
+    if not len(now.bitmap):
+        return
+    rows = np.bitwise_or.reduce(meter.touched[looked], axis=0)
+    if meter.everything:
+        rows = ~np.zeros_like(rows)
+    if (now.bitmap[some] & rows & ~meter.owned_before(some)).any():
+        raise OwnedMeanwhile(owned_by_id(pages, source))
+
+
+def count_as_owned(
+    pages: Pages, source: Source, meter: Meter, now: float, without: Sequence[int] = ()
+) -> ChangedValue | None:
     """What was looked at is owned from now on, with its value.
 
     Cells that the store knows otherwise keep their value, and come back as the error to raise; of
@@ -78,15 +117,18 @@ def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> Ch
     if not len(features):
         return None
     changed: list[tuple[str, str, float, float]] = []
-    examples = pages.number("example", source.examples)
+    everything = np.setdiff1d(np.arange(source.n_examples), without)
+    examples = np.full(source.n_examples, -1, dtype=np.int32)
+    examples[everything] = pages.number("example", [source.examples[i] for i in everything])
     names = [source.feature_names[f] for f in features.tolist()]
     numbers = pages.number(_KIND, names, source.name)
     before = {c.number: c for c in pages.columns(_KIND, numbers.tolist())}
     kept = pages.words()
-    everything = np.arange(source.n_examples)
     columns: list[Column] = []
     for f, number in zip(features.tolist(), numbers.tolist()):
-        rows = everything if meter.everything else kernels.rows_of_mask(meter.touched[f])
+        rows = everything
+        if not meter.everything:
+            rows = np.intersect1d(kernels.rows_of_mask(meter.touched[f]), everything)
         values = np.asarray(source.read(rows, np.array([f]))[:, 0], dtype=np.float64)
         if f in source.categories and (number in kept or number not in before):
             # by word: its place differs from table to table
@@ -108,6 +150,7 @@ def count_as_owned(pages: Pages, source: Source, meter: Meter, now: float) -> Ch
             boolean = boolean and old.boolean
         columns.append(write_column(_KIND, number, boolean, facts))
     pages.put_columns(columns)
+    pages.columns_were_told()
     return _said(source, changed) if changed else None
 
 
@@ -130,6 +173,6 @@ def _said(source: Source, changed: list[tuple[str, str, float, float]]) -> Chang
         f"{feature} of example {example!r} in {source.name!r} is {old:g} in the store and {new:g} "
         f"here{ChangedValue.also(changed)}. These cells keep the value they have. Where values may "
         "change, give the source values='newest'; if this is another table, another name=; if one "
-        "was mended, purge the example first: thrifty purge STORE EXAMPLE.",
+        "was mended, purge the example first: thrifty store purge STORE EXAMPLE.",
         cells=tuple(changed),
     )

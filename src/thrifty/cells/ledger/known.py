@@ -6,8 +6,9 @@ of an array. An expired value counts as unknown.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 
 import numpy as np
@@ -33,7 +34,7 @@ class Known:
     ``as_of`` is the moment that decides what has expired: one moment for a whole task, so that a
     cell that was valid when the task began stays so until its end.
 
-    With ``names`` (and their ``source``) a feature is looked up when it is first asked for, by
+    With ``numbered``, a source's, a feature is looked up when it is first asked for, by
     :meth:`load`: a task that looks at 40 of 100,000 features reads 40 columns. Cells that were
     asked for in vain count as known where ``with_gaps``; elsewhere they are asked for again.
     """
@@ -46,8 +47,7 @@ class Known:
         boolean: NDArray[np.bool_],
         valid: NDArray[np.float64],
         as_of: float,
-        names: Sequence[str] | None = None,
-        source: str = "",
+        numbered: Callable[..., NDArray[np.int32]] | None = None,
         *,
         with_gaps: bool = False,
     ) -> None:
@@ -64,17 +64,21 @@ class Known:
         self._columns_as_of = -1
         #: (feature, rows) that came with columns, from tasks that others have finished
         self.gained: list[tuple[int, NDArray[np.uint64]]] = []
-        self._names, self._source = names, source
+        self._numbered = numbered
         #: rows that count as known, and hold no value, by feature; read where ``with_gaps``
         self.gaps: dict[int, NDArray[np.uint64]] = {}
         self._with_gaps = with_gaps
-        self.loaded = np.full(len(features), names is None)
+        self.loaded = np.full(len(features), numbered is None)
         self._row_of = _inverse(examples)
         self._feature_of = {int(features[f]): f for f in np.flatnonzero(features >= 0).tolist()}
         self._draw_of = _inverse(draws)
         nothing = np.zeros(0, dtype=np.int64)
         #: what was placed last: its examples and features, the names known then, and where
         self._placed = (examples, features, -1, (nothing, nothing))
+        #: purchases of an earlier, unfinished run of our task: unknown until it asks for them again
+        self.held: dict[int, Purchase] = {}
+        #: when the latest value that we have taken in was bought
+        self.newest = -math.inf
         #: purchases that no column has taken in, by the numbers of their features
         self._recent: defaultdict[int, list[Purchase]] = defaultdict(list)
 
@@ -83,6 +87,13 @@ class Known:
         self.absent = absent
         if absent is not None:
             self.known[: self.n_features] |= absent
+
+    def also(self, rows: Mapping[int, int]) -> None:
+        """Numbers of our rows before a purge took their ids: to place what is still open."""
+        if rows:
+            longer = max(max(rows) + 1 - len(self._row_of), 0)
+            self._row_of = np.append(self._row_of, np.full(longer, -1, dtype=np.int64))
+            self._row_of[list(rows)] = list(rows.values())
 
     def load(self, pages: Pages, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Look up features that were not asked for before; returns them."""
@@ -110,11 +121,9 @@ class Known:
 
     def _look_up_numbers(self, pages: Pages, at: NDArray[np.int64], *, write: bool) -> None:
         new = at[self.features[at] < 0]
-        if self._names is None or not len(new):
+        if self._numbered is None or not len(new):
             return
-        names = [self._names[f] for f in new.tolist()]
-        look = pages.number if write else pages.numbers
-        self.features[new] = look("feature", names, self._source)
+        self.features[new] = self._numbered(pages.number if write else pages.numbers, new.tolist())
         found = new[self.features[new] >= 0].tolist()
         self._feature_of.update((int(self.features[f]), f) for f in found)
 
@@ -129,12 +138,17 @@ class Known:
             self._read_gaps(pages, there)
         # Open tasks keep their purchases as they are, so some may be older than a compacted one.
         news = pages.settled_after(before) if last > before else []
+        news = [purchase for purchase in news if purchase.id not in self.held]
         for purchase in news:
-            for number in purchase.block.features.tolist():
-                self._recent[number].append(purchase)
-            self.apply(purchase)
+            self.take_in(purchase)
         self.sequence = max(self.sequence, compacted)
         return news
+
+    def take_in(self, purchase: Purchase) -> None:
+        """Take in one settled purchase, and remember it for features that are looked up later."""
+        for number in purchase.block.features.tolist():
+            self._recent[number].append(purchase)
+        self.apply(purchase)
 
     def _read(self, columns: Iterable[Column]) -> None:
         for column in columns:
@@ -148,6 +162,7 @@ class Known:
                 mask = kernels.mask_of_rows(rows[good], self.n_examples) & ~self.known[at]
                 if mask.any():
                     self.gained.append((at, mask))
+            self.newest = max(self.newest, float(facts.times[good].max(initial=-math.inf)))
             self._set(np.array([at]), rows[good], facts.values[good][:, None])
 
     def _read_gaps(self, pages: Pages, numbers: NDArray[np.int32]) -> None:
@@ -204,6 +219,7 @@ class Known:
         fresh[fresh] = self.loaded[at[fresh]]
         fresh[fresh] = purchase.settled_at >= self.as_of - self.valid[at[fresh]]
         if fresh.any():
+            self.newest = max(self.newest, purchase.settled_at)
             values = unpack_values(purchase.answer, block)
             self._set(at[fresh], rows[here], values[np.ix_(here, fresh)])
         drawn = _look_up(self._draw_of, block.draws)

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,10 @@ from thrifty.cells.ledger.gaps import Gap, forget_gaps, known_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
-from thrifty.cells.ledger.real_costs import Billed, billed_within
-from thrifty.cells.ledger.settlement import close, find_changes, settle
+from thrifty.cells.ledger.purge import renamed
+from thrifty.cells.ledger.settlement import Billed, billed_within, close, find_changes, settle
 from thrifty.cells.ledger.words import agree_on_words
-from thrifty.cells.prices.budget import Budget, Limits
-from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.money import Budget, Limits, minor_units, to_units
 from thrifty.cells.prices.price_list import PricesLike, Tariff, as_price_list
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.callable import CallableSource
@@ -69,12 +68,14 @@ class Balance:
     learning, predictions : float
         what was spent on each
     everything_cells, everything : int and float
-        the distinct cells there are to buy for the tasks learned, and what they would cost
+        the distinct cells that could be bought of all rows that were learned from or predicted
+        (and of labels that cost), and their price in full
     over : float
         what providers have billed beyond their own prices: owed, and not in ``spent``, which never
         exceeds a budget; ``left`` is without it
     saved : float
-        everything, less what was spent on learning
+        everything in full, each cell once, less what was paid; below 0 where single orders came
+        dearer than the whole
     """
 
     spent: float
@@ -89,7 +90,10 @@ class Balance:
 
     @property
     def saved(self) -> float:
-        return max(0.0, self.everything - self.learning)
+        if not self.everything_cells:
+            return 0.0
+        minor = minor_units(self.everything) - minor_units(self.spent) - minor_units(self.over)
+        return to_units(minor)
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -154,6 +158,8 @@ class Ledger:
         self._last = (float("-inf"), 0.0)
         #: told of every purchase that ends, for progress on a screen
         self.on_purchase: Callable[[Purchase], None] | None = None
+        #: takes out an example: models hold rows too, so their lifetime does it
+        self.purging: Callable[[str], Any] | None = None
         #: the label of the last price list
         self.currency = ""
 
@@ -207,6 +213,7 @@ class Ledger:
         buyer, claims = self.opened(source, prices, task, to_buy=to_buy)
         if claims:  # with a provider that honours keys, what is in doubt resolves itself
             buyer.buy(*buyer.nothing)
+            buyer, _ = self.opened(source, prices, task)
         return buyer
 
     def opened(
@@ -224,14 +231,23 @@ class Ledger:
         def work(pages: Pages) -> tuple[Buyer, bool]:
             self.pay_in(pages, tariff.currency, write=to_buy)
             self._refuse_a_clock_that_went_back(pages, tariff)
+            if to_buy:
+                _take_over(pages, source)
             known = self._known(pages, source, tariff, pages.number if to_buy else pages.numbers)
             words = agree_on_words(pages, source, write=to_buy)
             buyer = Buyer(self, source, tariff, known, task, words)
             at_once = np.union1d(self._at_once(pages, source, task), tariff.tied)
             if to_buy and source.n_features <= _FEW:
                 known.number(pages, at_once)
+            if to_buy and task:
+                buyer.hold(pages.purchases_of(task))
             known.load(pages, at_once)
             buyer.catch_up(pages)
+            buyer.hold_no_more_where_others_bought()
+            if source.idempotent and to_buy:
+                open_now = [p for p in pages.blocking() if p.provider == source.name]
+                old = {n for p in open_now for n in p.block.examples.tolist()} if open_now else ()
+                known.also(renamed(pages, old, source.examples))
             claims = source.idempotent and any(map(buyer.can_claim, pages.blocking()))
             return buyer, claims
 
@@ -251,8 +267,7 @@ class Ledger:
             source.boolean,
             np.append(tariff.valid, tariff.draw_valid),
             self.now(),
-            source.feature_names,
-            source.name,
+            source.numbered,
             with_gaps=source.limits.on_failure == "gap",
         )
 
@@ -275,7 +290,31 @@ class Ledger:
                 "not convert money: convert the prices, or start another lifetime."
             )
 
-    # -- gaps ---------------------------------------------------------------------------------
+    # -- purges, changes and gaps -------------------------------------------------------------
+
+    def purge(self, example: str) -> Any:
+        """Take out every value of an example and its id, of the whole store; its bill stays.
+
+        Cells and bought labels, answers, outcomes, interviews, and its rows in the tables of models
+        of every version and lifetime: those models are fitted again without it. Copies that were
+        made before still hold it. For the ledger of a lifetime, ``life.ledger``.
+
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(60, 2))
+        >>> source = thrifty.Source.from_array(X, examples=[f"p{i}" for i in range(60)], name="lab")
+        >>> life = thrifty.Lifetime(store=thrifty.stores.MemoryStore(), random_state=0)
+        >>> _ = life.learn("ill", source, X[:, 0] + X[:, 1] > 0, spend="100 %")
+        >>> life.ledger.purge("p7").fitted_again
+        ('ill',)
+        """
+        if self.purging is None:
+            raise BadInput("only the ledger of a lifetime can purge an example: life.ledger.")
+        return self.purging(str(example))
+
+    def changes(self) -> list[tuple[float, str, object, object]]:
+        """What the lifetime was given anew on purpose: (when, what, before, after)."""
+        return self.book.read(lambda pages: pages.changes())
 
     def gaps(self, source: str | None = None) -> list[Gap]:
         """Cells that count as gaps, since they failed again and again (``on_failure="gap"``)."""
@@ -435,6 +474,19 @@ class Ledger:
     def compact(self, pages: Pages, task: str) -> None:
         """Move a finished task's purchases into columns."""
         compact(pages, task)
+
+
+def _take_over(pages: Pages, source: CallableSource) -> None:
+    """What an earlier version bought under another name is known by today's."""
+    formerly = source.formerly()
+    if formerly is None or not pages.knows_source("feature", formerly[0]):
+        return
+    before, names = formerly
+    old = pages.numbers("feature", names, before)
+    new = source.numbered(pages.numbers, range(source.n_features))
+    for f in np.flatnonzero((old >= 0) & (new < 0)).tolist():
+        kept = source.stored_source(f)
+        pages.rename("feature", int(old[f]), source.stored_name(f), kept)
 
 
 def _described(pages: Pages, p: Purchase) -> OpenPurchase:

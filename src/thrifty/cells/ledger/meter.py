@@ -202,6 +202,13 @@ class Meter:
         known = self.settled(features)
         return np.asarray(kernels.rows_of_mask(np.bitwise_and.reduce(known, axis=0)))
 
+    def owned_before(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Where each feature was owned when this task began: (k, W)."""
+        if self.owned.everything or not self._owned_before.shape[0]:
+            shape = (len(features), kernels.words_for(self.n_examples))
+            return np.full(shape, ~np.uint64(0) if self.owned.everything else np.uint64(0))
+        return np.asarray(self._owned_before[features])
+
     def had(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Where each feature is bought by this task or owned from before: (k, W)."""
         if self.everything or self.owned.everything:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Pages
-from thrifty.cells.ledger.failures import OUTAGE, Failures
-from thrifty.cells.ledger.gaps import note_gaps, take_back_gaps
+from thrifty.cells.ledger.gaps import OUTAGE, Failures, note_gaps, take_back_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import IN_FLIGHT, me
 from thrifty.cells.ledger.plan import (
@@ -131,7 +130,7 @@ class Asking:
             if mine and self._on_trial():
                 break
             call = self.queue.popleft()
-            if not still_missing(call, self.known, self.tariff):
+            if not still_missing(call, self.known):
                 # a purchase that we claimed has brought some of it
                 if mine:
                     self.stale = True

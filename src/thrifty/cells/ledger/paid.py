@@ -8,25 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.ledger.allowance import smallest
+from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
+from thrifty.cells.ledger.plan import known_cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.bill_lines import BillLine, Lines
-from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import to_units, total
+from thrifty.cells.prices.money import Limits, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
+from thrifty.cells.prices.tariff import Holdings
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray
 
-__all__ = ["PaidCells"]
+__all__ = ["PaidAccount"]
 
 
-class PaidCells:
-    """What a door needs to serve one task from the ledger."""
+class PaidAccount:
+    """Cells that a provider is paid for, once, whichever task asks: reads, and buys what lacks."""
+
+    one_each = False
+    is_paid = True
 
     def __init__(
         self,
@@ -41,6 +45,7 @@ class PaidCells:
         self.source, self.ledger, self.task, self._to_buy = source, ledger, task, to_buy
         self._buyer = buyer or ledger.open(source, prices, task, to_buy=to_buy)
         self.tariff, self.known = self._buyer.tariff, self._buyer.known
+        self.each = self.tariff.marginal
         n, N = source.n_examples, source.n_features
         self.full = kernels.mask_of_rows(np.arange(n), n)
         #: rows that were asked for and are gaps, by feature
@@ -50,12 +55,37 @@ class PaidCells:
         absent = absent_cells(source.present, self.tariff.follows)
         self.known.never(absent)
         self.meter = Meter(n, N, owned, absent)
-        # What an earlier run of this very task has paid is not owned: it is this task's purchase.
+        self._take_as_own()
+
+    @classmethod
+    def opened(
+        cls, source: CallableSource, prices: PricesLike, ledger: Ledger | None, task: str, *,
+        spend: float | None, is_task: bool, to_buy: bool,
+    ) -> PaidAccount:  # fmt: skip
+        """Under the limits of the ledger's budget, and ``spend`` for this task alone."""
+        if ledger is None:
+            raise BadInput(
+                f"{source.name!r} costs, and is only read through a ledger, which pays for each "
+                "cell once: learn with life.learn, predict with life.predict(task, source) or, for "
+                "trees of other libraries, life.metered(model, source)."
+            )
+        made = cls(source, ledger, prices, task, to_buy=to_buy)
+        limits = ledger.limits(made.tariff.currency)
+        made.limit(limits_of(limits, spend, is_task=is_task))
+        return made
+
+    def _take_as_own(self) -> None:
+        """What an earlier run of this task has paid, where it can be seen, is its own purchase."""
         mine = [(f, mask) for own, f, mask in self._news() if own]
         self._own(np.flatnonzero(self.known.loaded), mine)
         for features, mask in mine:
             for f in np.atleast_1d(features):
                 self.meter.charge(np.array([f]), mask & self.known.known[f])
+
+    def hold_no_more(self) -> None:
+        """This is another call than the one that broke off: what that has bought can be seen."""
+        self._buyer.hold_no_more()
+        self._take_as_own()
 
     def _own(
         self,
@@ -85,7 +115,6 @@ class PaidCells:
     def currency(self) -> str:
         return self.tariff.currency
 
-    @property
     def cost(self) -> float:
         """What this task has cost so far, earlier runs of it and late answers included."""
         return to_units(self._cost())
@@ -122,6 +151,8 @@ class PaidCells:
         total, mine = self.ledger.book.read(
             lambda pages: (sum(pages.balance(None)) + pages.over(), sum(pages.balance(self.task)))
         )
+        held, over = self._buyer.held
+        total, mine = total - held - over, mine - held
         left = (
             None if limits.total is None else limits.total - total,
             None if limits.per_task is None else limits.per_task - mine,
@@ -132,6 +163,7 @@ class PaidCells:
         """Make the cells known and count them."""
         wanted = self._bought_for(features)
         self.load(np.union1d(wanted, self.tariff.tied))
+        self._buyer.replay(wanted, mask)
         try:
             if self.known.missing(wanted, mask).any():
                 self._buy(wanted, mask)
@@ -153,25 +185,21 @@ class PaidCells:
             self.meter.charge(np.array([f]), mask & ~here)
             self._gaps[f] = self._gaps.get(f, np.zeros_like(here)) | here
 
-    @property
     def gaps(self) -> int:
-        """Cells that this task asked for and that are gaps."""
+        """Cells that this task asked for, that failed again and again, and count as gaps."""
         return sum(int(np.bitwise_count(mask).sum()) for mask in self._gaps.values())
 
-    @property
     def row_costs(self) -> NDArray[np.int64]:
         """What each example has cost since this door was opened, in minor units."""
         return self._buyer.row_costs
 
-    @property
-    def lines(self) -> Lines:
+    def lines(self) -> list[BillLine]:
         """What was paid for, line by line; what was before this door was opened, as one."""
-        before = self._cost() - self._buyer.spent
-        if not before:
-            return self._buyer.lines
         found = Lines(self._buyer.lines.sorted())
-        found.add([BillLine("bought in an earlier try", 1, before)])
-        return found
+        before = self._cost() - self._buyer.spent
+        if before:
+            found.add([BillLine("bought in an earlier try", 1, before)])
+        return found.sorted()
 
     def _buy(self, wanted: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         if not self._to_buy:
@@ -257,3 +285,19 @@ class PaidCells:
             bits = np.unpackbits(block.view(np.uint8), axis=1, bitorder="little", count=n)
             out[b] = kernels.pack_tiles(np.ascontiguousarray(bits.T))[0]
         return out
+
+    def table(self) -> AnyArray:
+        """Every cell, whatever its kind."""
+        return self.get(np.arange(self.source.n_examples), np.arange(self.source.n_features))
+
+    def holdings(self, columns: NDArray[np.int64]) -> Holdings:
+        """What the ledger knows of these columns and of those that orders tie to them."""
+        self.load(np.union1d(self.tariff.wanted(columns), self.tariff.tied))
+        return known_cells(self.known)
+
+    def owned_cells(self, only: NDArray[np.int64] | None) -> int:
+        """How many cells others have paid for, of the columns that were looked up."""
+        looked_up = np.flatnonzero(self.known.loaded)
+        if only is not None:
+            looked_up = np.intersect1d(looked_up, only)
+        return self.meter.owned.count(looked_up)

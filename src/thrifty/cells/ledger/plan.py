@@ -73,7 +73,7 @@ def plan_calls(
         return [one for call in _row_by_row(bill, known, limits) for one in _to_each(call, tariff)]
     calls: list[Call] = []
     for filled in bill.orders:
-        calls += _ordered(filled, known, tariff, limits)
+        calls += _ordered(filled, known, limits)
     # What follows from an order is asked for after it.
     return calls + _alone(bill.features, mask, known, limits)
 
@@ -129,26 +129,25 @@ def _alone(
     return calls
 
 
-def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -> list[Call]:
+def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
     """One call for all the orders of rows that are alike; what is known is not asked for again."""
     most = min(limits.max_features or 10**9, limits.max_cells or 10**9)
     part, basket = filled.part, filled.basket
     had = kernels.unpack_columns(known.known[filled.features], filled.rows).astype(np.bool_)
-    whole = {f for o in basket.offers for f in _asked_whole(part, o, tariff)}
-    had[:, np.isin(filled.features, list(whole))] = False
     if known.absent is not None:
         had |= kernels.unpack_columns(known.absent[filled.features], filled.rows).astype(np.bool_)
     kinds, which = np.unique(had, axis=0, return_inverse=True)
     calls: list[Call] = []
     for i, kind in enumerate(kinds):
         rows, features = filled.rows[which.ravel() == i], filled.features[~kind]
+        ordered = _asked_for(part, basket, features)
         if len(features) <= most:
-            calls += _rows_of(Call(rows, features, ((part, basket),)), limits)
+            calls += _rows_of(Call(rows, features, ((part, ordered),)), limits)
             continue
         # Too many at once: an order each. The first of a group is the one with the least surplus.
         offers = part.cover.offers
         left = set(features.tolist())
-        for o in sorted(basket.offers, key=lambda o: sum(offers[o].begins.values())):
+        for o in sorted(ordered.offers, key=lambda o: sum(offers[o].begins.values())):
             one = OrderBasket((o,), offers[o].price)
             mine = np.array([f for f in part.filled(one).tolist() if f in left], dtype=np.int64)
             left -= set(mine.tolist())
@@ -161,9 +160,20 @@ def _ordered(filled: Filled, known: Known, tariff: Tariff, limits: CallLimits) -
     return calls
 
 
-def _asked_whole(part: Part, offer: int, tariff: Tariff) -> tuple[int, ...]:
-    d = part.orders[offer]
-    return tariff.draws[d].members if d >= 0 and tariff.draws[d].whole else ()
+def _asked_for(part: Part, basket: OrderBasket, features: NDArray[np.int64]) -> OrderBasket:
+    """The orders that fill something which is asked for.
+
+    A test that was to open a discount opens none where it is a gap, or not to be had: nobody is
+    asked for it, and the others cost what they cost without it.
+    """
+    asked = set(features.tolist())
+
+    def fills(o: int) -> bool:
+        one = OrderBasket((o,), part.cover.offers[o].price)
+        return not asked.isdisjoint(part.filled(one).tolist())
+
+    kept = tuple(o for o in basket.offers if fills(o))
+    return basket if kept == basket.offers else OrderBasket(kept, part.cover.price(kept))
 
 
 def _rows_of(call: Call, limits: CallLimits) -> Iterator[Call]:
@@ -221,7 +231,7 @@ def price_call(
                 who.append(np.ones(len(call.rows), dtype=np.bool_))
     refuse_too_large(own + sum(amounts.values()), "the price of one example")
     costs = np.full(len(call.rows), own, dtype=np.int64)
-    if tariff.per_call is not None:
+    if tariff.per_call is not None and tariff.pays_call(call.features).any():
         costs += tariff.per_call[call.rows]
     for d, amount in amounts.items():
         column = paid[d][None, :]
@@ -237,12 +247,10 @@ def price_call(
     return np.array(draws, dtype=np.int64), rows, costs
 
 
-def still_missing(call: Call, known: Known, tariff: Tariff) -> bool:
+def still_missing(call: Call, known: Known) -> bool:
     """Whether a call is still worth its price: the last look before money is reserved."""
     mask = kernels.mask_of_rows(call.rows, known.n_examples)
     missing = known.missing(call.features, mask)
-    if any(_asked_whole(part, o, tariff) for part, basket in call.orders for o in basket.offers):
-        return bool((np.bitwise_or.reduce(missing, axis=0) == mask).all())
     return bool((missing == mask).all())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from thrifty.cells.ledger.book import Pages
@@ -17,7 +17,7 @@ from thrifty.cells.ledger.compacted import (
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.errors import BadInput
 
-__all__ = ["purge_example", "purged_rows"]
+__all__ = ["purge_again", "purge_example", "purged_rows", "purged_since", "renamed"]
 
 
 #: how the fingerprint of an id begins
@@ -30,12 +30,9 @@ class PurgePages(Pages, Protocol):
     """What a store must be able to forget."""
 
     def answered(self) -> Sequence[Purchase]: ...
-    def take_answer(self, id: int, note: str) -> None: ...
     def drop_known_rows(self) -> None: ...
     def drop_interviews(self, example: str) -> None: ...
     def note_purge(self, at: float, example: int) -> None: ...
-    def purged(self) -> dict[int, float]: ...
-    def rename(self, kind: str, number: int, name: str) -> None: ...
     def purchases_in_store(self) -> Sequence[Purchase]: ...
 
 
@@ -65,7 +62,7 @@ def purge_example(pages: PurgePages, example: str, at: float) -> int:
     return gone
 
 
-def purged_rows(pages: PurgePages, examples: Sequence[str]) -> dict[int, float]:
+def purged_rows(pages: Pages, examples: Sequence[str]) -> dict[int, float]:
     """Of these examples, the rows whose values were taken out of the store, and when."""
     gone: dict[int, float] = pages.purged()
     if not gone:
@@ -80,7 +77,40 @@ def purged_rows(pages: PurgePages, examples: Sequence[str]) -> dict[int, float]:
     return {row: at for row, at in enumerate(both) if at is not None}
 
 
-def _names(pages: PurgePages, numbers: Iterable[int]) -> list[str]:
+def purged_since(
+    pages: Pages, before: Collection[int], examples: Sequence[str]
+) -> list[int] | None:
+    """Rows of these examples that were purged since; None: nobody was purged at all."""
+    new = [number for number in pages.purged() if number not in before]
+    if not new:
+        return None
+    marks = {name.rpartition(" ")[0] for name in _names(pages, new)}
+    return [row for row, example in enumerate(examples) if _fingerprint(example) in marks]
+
+
+def renamed(pages: Pages, numbers: Iterable[int], examples: Sequence[str]) -> dict[int, int]:
+    """Of numbers that a purge took the ids of, the rows whose they were."""
+    listed = list(numbers)
+    names = pages.names("example", listed)
+    some = {n: name.rpartition(" ")[0] for n, name in zip(listed, names) if _PURGED in name[:7]}
+    rows = {_fingerprint(example): row for row, example in enumerate(examples)} if some else {}
+    return {number: rows[mark] for number, mark in some.items() if mark in rows}
+
+
+def purge_again(pages: Pages, purchase: Purchase) -> None:
+    """A purchase has just ended: nothing is kept of its examples that were purged meanwhile."""
+    gone = set(pages.purged()) & set(purchase.block.examples.tolist())
+    if not gone:
+        return
+    if purchase.status == "settled":  # the values of its other examples stand in columns then
+        compact_all(pages)
+        for number in gone:
+            _from_columns(pages, number)
+        forget_columns()
+    pages.take_answer(purchase.id, _NOTE)
+
+
+def _names(pages: Pages, numbers: Iterable[int]) -> list[str]:
     return pages.names("example", list(numbers))
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty.html import facts_html, table_html
 from thrifty.typing import Json, JsonLike
+from thrifty.untrusted import readable
 
 __all__ = ["PredictionReceipt", "Receipt"]
 
@@ -97,8 +98,9 @@ class Receipt:
     @classmethod
     def from_dict(cls, data: JsonLike) -> Receipt:
         """The inverse of :meth:`to_dict`."""
-        lines = tuple((str(w), int(n), float(a)) for w, n, a in data.get("lines", ()))
-        return cls(**{**data, "lines": lines})
+        with readable("a receipt"):
+            lines = tuple((str(w), int(n), float(a)) for w, n, a in data.get("lines", ()))
+            return cls(**{**data, "lines": lines})
 
 
 @dataclass(frozen=True, slots=True)

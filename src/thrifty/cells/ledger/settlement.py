@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,12 +14,23 @@ from thrifty.cells.ledger.answers import keep_answer, read_answer
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
-from thrifty.cells.ledger.real_costs import Billed, billed_within, read_cost
-from thrifty.cells.prices.budget import Limits
-from thrifty.cells.prices.money import amount_text, refuse_too_large, total
+from thrifty.cells.ledger.purge import purge_again
+from thrifty.cells.prices.money import Limits, amount_text, refuse_too_large, total
+from thrifty.cells.sources.answered import Answered, divided
 from thrifty.errors import ChangedValue, CostAboveReservation, MalformedAnswer
 
-__all__ = ["book_late", "check_budget", "close", "find_changes", "intend", "settle", "take_answer"]
+__all__ = [
+    "Billed",
+    "billed_within",
+    "book_late",
+    "check_budget",
+    "close",
+    "find_changes",
+    "intend",
+    "read_cost",
+    "settle",
+    "take_answer",
+]
 
 
 def check_budget(
@@ -33,6 +44,8 @@ def check_budget(
     """Refuse what would go beyond the budget."""
     needed = total(costs)
     if needed == 0:
+        if n_cells and limits.total is not None and pages.over():  # free, and may be billed too
+            limits.check("total", 0, sum(pages.balance(None)) + pages.over())
         return
     used = sum(pages.balance(None))
     refuse_too_large(needed + used, "the sum of all purchases")
@@ -51,6 +64,11 @@ def check_budget(
 def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
     """Write a purchase down before it is made, and reserve its money."""
     block = purchase.block
+    if not block.price and pages.over() and pages.billed_for_nothing(purchase.provider):
+        raise CostAboveReservation(
+            f"{purchase.provider!r} is listed as free for what is asked next, and has billed such "
+            "calls: it is not called again before its price list says what they cost (prices=)."
+        )
     check_budget(pages, limits, purchase.task, block.examples, block.costs, block.n_cells)
     written = pages.add(purchase.with_(reserved=block.price))
     pages.move(purchase.task, block.price, 0)
@@ -96,6 +114,8 @@ def _book(pages: Pages, ended: Purchase, billed: Billed) -> Purchase:
     if (billed.counted != before).any():
         pages.add_example_costs(block.examples, billed.counted - before, paid_by)
     reached("in-settle")
+    if done.answer is not None:
+        purge_again(pages, done)
     return done
 
 
@@ -226,3 +246,63 @@ def find_changes(
         for i in np.flatnonzero(differs).tolist():
             found.append((int(np.flatnonzero(had)[i]), j, float(old[i]), float(new[i])))
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Billed:
+    """What each example counts as spent, and what is owed beside, in minor units."""
+
+    counted: NDArray[np.int64]
+    over: int = 0
+
+
+def read_cost(
+    pages: Pages, purchase: Purchase, answer: object, limits: Limits
+) -> tuple[object, Billed | None, str]:
+    """(the answer itself, what it really cost, what is wrong with that); None: as listed."""
+    if not isinstance(answer, Answered):
+        return answer, None, ""
+    currency = pages.currency("")
+    try:
+        paid = answer.in_minor_units(purchase.block.costs, currency)
+    except MalformedAnswer as error:
+        return error, None, ""
+    if paid is None:
+        return answer.values, None, ""
+    billed = billed_within(pages, purchase, paid, limits)
+    if not billed.over:
+        return answer.values, billed, ""
+    what = "" if total(paid) > purchase.block.price else " more than one example may cost"
+    return (
+        answer.values,
+        billed,
+        (
+            f"the provider billed {amount_text(total(paid), currency)} for purchase {purchase.id}, "
+            f"for which {amount_text(purchase.block.price, currency)} was reserved{what}. Its "
+            f"values are kept and usable; {amount_text(billed.over, currency)} is owed beyond that "
+            "and not counted as spent: balance().over. Raise the estimate (prices, tokens, longest "
+            "answer, ChatServer(reasoning=...)) before you learn again."
+        ),
+    )
+
+
+def billed_within(
+    pages: Pages, purchase: Purchase, paid: NDArray[np.int64], limits: Limits
+) -> Billed:
+    """As much of a bill as was reserved or there is room for; the rest is over."""
+    held, price = purchase.reserved + purchase.spent, purchase.block.price
+    counted = paid
+    if limits.per_example is not None:
+        used = pages.example_costs(purchase.block.examples) - purchase.counted
+        counted = np.minimum(paid, np.maximum(limits.per_example - used, 0))
+    most = price
+    if held < price:
+        for limit, used_now in (
+            (limits.total, sum(pages.balance(None)) + pages.over() - purchase.over),
+            (limits.per_task, sum(pages.balance(purchase.task))),
+        ):
+            if limit is not None:
+                most = min(most, held + max(limit - used_now, 0))
+    if total(counted) > most:
+        counted = divided(most, counted if total(paid) <= price else purchase.block.costs)
+    return Billed(counted, total(paid) - total(counted))

@@ -17,6 +17,7 @@ from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import unpack_values
 from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 
 __all__ = ["Places", "agree_on_words", "place_of", "words_in_store"]
@@ -91,7 +92,7 @@ def words_in_store(
     return (*kept, *(word for word in listed if word not in kept))
 
 
-def agree_on_words(pages: Pages, source: Source, *, write: bool) -> dict[int, Places]:
+def agree_on_words(pages: Pages, source: CallableSource, *, write: bool) -> dict[int, Places]:
     """How a source's categories are read in this store; by the source's features."""
     names, listed = source.feature_names, source.categories
     kept = pages.words()
@@ -101,7 +102,7 @@ def agree_on_words(pages: Pages, source: Source, *, write: bool) -> dict[int, Pl
     _refuse_numbers(pages, source, kept)
     some = sorted(listed)
     look = pages.number if write else pages.numbers
-    numbers = look("feature", [names[f] for f in some], source.name).tolist()
+    numbers = source.numbered(look, some).tolist()
     out: dict[int, Places] = {}
     for f, number in zip(some, numbers):
         had, mine = kept.get(number, ()), listed[f]
@@ -133,12 +134,15 @@ def _begun_with_words(pages: Pages, source: Source, *, write: bool) -> bool:
     return True
 
 
-def _refuse_numbers(pages: Pages, source: Source, kept: Mapping[int, Sequence[str]]) -> None:
+def _refuse_numbers(
+    pages: Pages, source: CallableSource, kept: Mapping[int, Sequence[str]]
+) -> None:
     """A feature that has words in the store is no number here."""
-    place = {name: f for f, name in enumerate(source.feature_names)} if kept else {}
-    there = [name for name in pages.names("feature", kept) if name in place]
-    for name, number in zip(there, pages.numbers("feature", there, source.name).tolist()):
-        if number in kept and place[name] not in source.categories and _has_cells(pages, number):
+    known = {source.place_of(name) for name in pages.names("feature", kept)} if kept else set()
+    there = [f for f in known if f is not None and f not in source.categories]
+    for f, number in zip(there, source.numbered(pages.numbers, there).tolist()):
+        name = source.feature_names[f]
+        if number in kept and _has_cells(pages, number):
             raise BadInput(
                 f"{name!r} is a category in this store ({', '.join(kept[number][:5])}); this "
                 f"source says nothing of it. Say kinds={{{name!r}: {list(kept[number])}}}."

@@ -5,9 +5,8 @@ features, values that expire, failures that cost; and the plain ones, 1 each or 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -67,8 +66,6 @@ _ORDER = "{'panel': (8.46, ['Na', 'K'])}"
 _WRITTEN = {
     "orders": _ORDER,
     "fees": _ORDER,
-    "panels": _ORDER,
-    "together": _ORDER,
     "discounts": "{'blood': {'TSH': 20.68}}",
     "derived": "{'FTI': ['TT4', 'T4U']}",
     "alternatives": "{'crp': ['crp rapid', 'crp lab']}",
@@ -112,9 +109,6 @@ class PriceList:
         ``{thing: [features]}``: features that answer the same, each with its own price and noise, a
         nurse's quick test and a laboratory's. ``Models`` may ask the cheapest everywhere and the
         dearest only where its answer leaves doubt, row by row (docs/howto/prices.md)
-    panels, together : mapping
-        the names of ``fees`` and of ``orders`` in 0.1; a feature that is named in ``together`` is
-        not sold alone
 
     Examples
     --------
@@ -127,16 +121,15 @@ class PriceList:
     """
 
     per_feature: PerFeatureLike = 1
-    panels: JsonLike = field(default_factory=dict)
-    together: Mapping[str, object] = field(default_factory=dict)
+    _: KW_ONLY
+    orders: JsonLike = field(default_factory=dict)
+    fees: JsonLike = field(default_factory=dict)
+    discounts: Mapping[str, object] = field(default_factory=dict)
     derived: JsonLike = field(default_factory=dict)
     valid_for: object = None
     failed: float = 0.0
     currency: str = ""
-    orders: JsonLike = field(default_factory=dict, kw_only=True)
-    fees: JsonLike = field(default_factory=dict, kw_only=True)
-    discounts: Mapping[str, object] = field(default_factory=dict, kw_only=True)
-    alternatives: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    alternatives: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in _WRITTEN:
@@ -152,13 +145,6 @@ class PriceList:
                 f"{self.failed!r}."
             )
         self._check_alternatives()
-        for old, new in (("panels", "fees"), ("together", "orders")):
-            if getattr(self, old):
-                warnings.warn(
-                    f"PriceList({old}=) is called {new}= now; {old}= goes on meaning what it did.",
-                    DeprecationWarning,
-                    stacklevel=3,
-                )
 
     def _check_alternatives(self) -> None:
         seen: dict[str, str] = {}
@@ -212,7 +198,7 @@ class PriceList:
         names: dict[str, None] = dict.fromkeys(map(str, asked))
         if isinstance(self.per_feature, Mapping):
             names.update(dict.fromkeys(map(str, self.per_feature)))
-        for group in (self.orders, self.together, self.fees, self.panels):
+        for group in (self.orders, self.fees):
             for given in group.values():
                 names.update(dict.fromkeys(members_of(given)[1]))
         for group_prices in self.discounts.values():

@@ -25,8 +25,6 @@ __all__ = ["one_price_for_all", "read_tariff"]
 def one_price_for_all(prices: PriceList, n: int) -> Tariff | None:
     """The tariff of n features that cost alike, for very wide sources; None: it is not so plain."""
     special = (
-        prices.panels,
-        prices.together,
         prices.derived,
         prices.orders,
         prices.fees,
@@ -52,7 +50,7 @@ def read_tariff(prices: PriceList, names: list[str]) -> Tariff:
 
 
 #: (name, price, features, whether they are sold in it alone)
-_Order = tuple[str, Any, list[str], bool]
+_Order = tuple[str, Any, list[str]]
 #: derived features that are computed: from which, and how
 _Computed = dict[int, tuple[tuple[int, ...], Derive]]
 
@@ -76,9 +74,9 @@ class _Reader:
         parents = self._parents()
         orders = self._order_members()
         self._own_prices(parents, orders)
-        for name, given in [*self.list.panels.items(), *self.list.fees.items()]:
+        for name, given in self.list.fees.items():
             self._fee(name, given, parents)
-        first = self._discounts(parents, {f for _, _, members, _ in orders for f in members})
+        first = self._discounts(parents, {f for _, _, members in orders for f in members})
         self._parts(orders, first)
         computed = self._derived(parents)
         valid = self._valid(parents)
@@ -214,28 +212,24 @@ class _Reader:
 
     def _order_members(self) -> list[_Order]:
         out = []
-        for whole, given in ((True, self.list.together), (False, self.list.orders)):
-            for name, order in given.items():
-                price, members = members_of(order)
-                if not members:
-                    raise BadInput(f"order {name!r} fills nothing; name its features.")
-                for feature in members:
-                    if feature not in self.at:
-                        raise BadInput(
-                            f"order {name!r} names {feature!r}, which is no feature here."
-                        )
-                    if feature in self.list.derived:
-                        raise BadInput(
-                            f"order {name!r} fills {feature!r}, which is derived and free once "
-                            "its parents are there; name those in the order."
-                        )
-                out.append((str(name), price, members, whole))
+        for name, order in self.list.orders.items():
+            price, members = members_of(order)
+            if not members:
+                raise BadInput(f"order {name!r} fills nothing; name its features.")
+            for feature in members:
+                if feature not in self.at:
+                    raise BadInput(f"order {name!r} names {feature!r}, which is no feature here.")
+                if feature in self.list.derived:
+                    raise BadInput(
+                        f"order {name!r} fills {feature!r}, which is derived and free once its "
+                        "parents are there; name those in the order."
+                    )
+            out.append((str(name), price, members))
         return out
 
     def _own_prices(self, parents: Mapping[str, object], orders: list[_Order]) -> None:
         given = self.list.per_feature
-        ordered = {f for _, _, members, _ in orders for f in members}
-        never_alone = set(parents) | {f for _, _, members, w in orders if w for f in members}
+        ordered = {f for _, _, members in orders for f in members}
         if isinstance(given, Mapping):
             values = [given.get(n) for n in self.names]
         elif given is None or isinstance(given, str) or np.ndim(given) == 0:
@@ -255,14 +249,14 @@ class _Reader:
         lacking = [
             n
             for i, n in enumerate(self.names)
-            if not self.sold[i] and n not in ordered and n not in never_alone
+            if not self.sold[i] and n not in ordered and n not in parents
         ]
         if lacking:
             raise BadInput(
                 f"every feature needs a price; {len(lacking)} of {len(self.names)} have none, the "
                 f"first are {lacking[:5]}. Add them (0 where a feature is free)."
             )
-        for name in never_alone:
+        for name in parents:
             self.own[self.at[name]], self.sold[self.at[name]] = 0, False
 
     def _fee(self, name: str, given: object, parents: Mapping[str, object]) -> None:
@@ -325,11 +319,11 @@ class _Reader:
     def _parts(self, orders: list[_Order], first: Mapping[int, Mapping[int, int]]) -> None:
         """Orders with the features they tie together, each with its own cover."""
         offers: list[tuple[int, int, frozenset[int]]] = []  # (draw, price, features)
-        for name, price, members, whole in orders:
+        for name, price, members in orders:
             fills = frozenset(self.at[f] for f in members)
             minor = self._amount(price, f"price of {name}")
             offers.append((len(self.draws), minor, fills))
-            self.draws.append(Draw(name, minor, tuple(sorted(fills)), "order", whole=whole))
+            self.draws.append(Draw(name, minor, tuple(sorted(fills)), "order"))
         tied = {f for _, _, fills in offers for f in fills} | {f for g in first.values() for f in g}
         offers += [(-1, int(self.own[f]), frozenset([f])) for f in sorted(tied) if self.sold[f]]
         begins = [self._begins(draw, fills, first) for draw, _, fills in offers]

@@ -30,7 +30,7 @@ Derive = Callable[..., AnyArray]
 Words = NDArray[np.uint64]
 Set = frozenset[int]
 
-#: how a draw is called in a ledger; fees keep the word that stores of 0.1 know them by
+#: how a draw is called in a ledger; fees keep the word that the first stores know them by
 _WORDS = {"fee": "panel", "group": "group", "test": "test", "order": "order"}
 
 
@@ -39,8 +39,7 @@ class Draw:
     """What is paid once per example.
 
     A fee, the first of a group, or a test opens its members and stays open; an ``order`` fills its
-    members, and the ledger notes it for the bill. ``root`` is the feature that a test measures,
-    ``whole`` that a call asks for every member, known or not.
+    members, and the ledger notes it for the bill. ``root`` is the feature that a test measures.
     """
 
     title: str
@@ -48,7 +47,6 @@ class Draw:
     members: tuple[int, ...]
     kind: str = "fee"
     root: int = -1
-    whole: bool = False
 
     @property
     def name(self) -> str:
@@ -184,6 +182,8 @@ class Tariff:
     per_call: Ints | None = None
     #: who is asked for each feature, where not everybody answers all of them: a call is to one
     asker: Ints | None = None
+    #: of them the one whose calls cost ``per_call``; what the others' cost is in their features
+    caller: int = 0
     #: features that answer the same, the cheapest first
     alternatives: tuple[tuple[int, ...], ...] = ()
 
@@ -198,14 +198,20 @@ class Tariff:
     @cached_property
     def alone(self) -> tuple[int, ...]:
         """What a single cell costs where nothing is bought yet, in minor units."""
-        call = self.usual_call
+        calls = (self.usual_call * self.pays_call(np.arange(len(self.own)))).tolist()
         out = [
             p + sum(self.draws[d].fee for d in n) + call
-            for p, n in zip(self.own.tolist(), self.needs)
+            for p, n, call in zip(self.own.tolist(), self.needs, calls)
         ]
         for f in {*self.roots, *np.flatnonzero(self.part_of >= 0).tolist()}:
             out[f] = self.one_price(frozenset(), frozenset({f}))
         return tuple(out)
+
+    def pays_call(self, features: Ints) -> NDArray[np.bool_]:
+        """Which features are asked for in calls that cost by themselves."""
+        if self.asker is None:
+            return np.ones(len(features), dtype=np.bool_)
+        return np.asarray(self.asker[features] == self.caller)
 
     @property
     def usual_call(self) -> int:
@@ -300,7 +306,7 @@ class Tariff:
             orders += self._orders(self.parts[p], wanted[mine], missing[mine], fees, holdings)
         asking = None
         if calls and self.per_call is not None:
-            asked = np.bitwise_or.reduce(missing, axis=0)
+            asked = np.bitwise_or.reduce(missing[self.pays_call(wanted)], axis=0)
             asking = self.per_call * _unpacked(asked, len(self.per_call))
         return PriceOfCells(
             self.own[wanted[plain]], wanted[plain], missing[plain], fees, tuple(orders), asking

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from functools import lru_cache
@@ -156,7 +155,3 @@ def _rate(given: object) -> tuple[Decimal, str]:
     if isinstance(number, bool) or not exact.is_finite() or exact < 0:
         raise BadInput(f"a rate must be a finite number, 0 or more; got {given!r}.")
     return exact, label
-
-
-#: counts the tokens of a text
-Tokens = Callable[[str], int]

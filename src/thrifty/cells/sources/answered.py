@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.cells.prices.money import UNIT, read_amount, total
+from thrifty.cells.sources.checks import one_form
 from thrifty.errors import BadInput, MalformedAnswer
 
-__all__ = ["FAILED", "Answered", "divided"]
+__all__ = ["FAILED", "Answered", "divided", "in_asked_order"]
 
 #: what may have become of a cell that has no value, in the words of ``ledger.resolve``
 FAILED = ("not-billed", "billed", "unknown")
@@ -48,11 +51,37 @@ class Answered:
     cost: ArrayLike | Decimal | None = None
     failed: object = None
 
+    def in_order(self, examples: Sequence[object], features: Sequence[str]) -> Answered:
+        """With costs and failures in the order asked, where an index says whose they are."""
+        try:
+            cost = in_asked_order(self.cost, "costs", examples)
+            failed = in_asked_order(self.failed, "failures", examples)
+            if hasattr(failed, "columns"):
+                failed = in_asked_order(failed.T, "failures", features).T
+        except MalformedAnswer as error:
+            return Answered(error)
+        except Exception as error:  # an object of the provider's that fails when it is looked at
+            return Answered(MalformedAnswer(f"the answer cannot be read ({_kind(error)})."))
+        return Answered(self.values, cost, failed)
+
     def ends(self, n_examples: int, n_features: int) -> NDArray[np.int8]:
         """What became of each cell: 0 where it was answered, else 1 and its place in FAILED."""
         shape = (n_examples, n_features)
         if self.failed is None:
             return np.zeros(shape, dtype=np.int8)
+        try:
+            return self._ends(shape)
+        except MalformedAnswer:
+            raise
+        except Exception as error:
+            raise MalformedAnswer(
+                _odd_ends(shape, f"what cannot be read ({_kind(error)})")
+            ) from error
+
+    def _ends(self, shape: tuple[int, int]) -> NDArray[np.int8]:
+        n_examples, n_features = shape
+        if np.ma.isMA(self.failed) and np.ma.is_masked(self.failed):
+            raise MalformedAnswer(_odd_ends(shape, "a masked array"))
         try:
             said = np.asarray(self.failed, dtype=object)
         except ValueError as error:
@@ -82,16 +111,50 @@ class Answered:
         try:
             if isinstance(self.cost, str | Decimal) or np.ndim(self.cost) == 0:
                 return divided(_minor(self.cost, currency), reserved)
+            if np.ma.isMA(self.cost) and np.ma.is_masked(self.cost):
+                raise BadInput("a masked cost is none.")
             costs = np.asarray(self.cost, dtype=object)
             each = np.array([_minor(c, currency) for c in costs], dtype=np.int64)
-        except (BadInput, TypeError, ValueError, OverflowError) as error:
-            raise MalformedAnswer(f"the provider's cost cannot be read: {error}") from error
+        except Exception as error:
+            raise MalformedAnswer(f"the provider's cost cannot be read: {_kind(error)}") from error
         if len(each) != len(reserved):
             raise MalformedAnswer(
                 f"the provider gave {len(each)} costs for {len(reserved)} examples; one each, or "
                 "one for all."
             )
         return each
+
+
+def in_asked_order(given: Any, what: str, *asked: Sequence[object]) -> Any:
+    """Something of pandas by its index, in the order asked; anything else as it is.
+
+    ``asked``: what was asked for, by every name that it has. By position values would be those of
+    others, so an index that names something else is no answer.
+
+    >>> import pandas
+    >>> in_asked_order(pandas.Series({"b": 2, "a": 1}), "costs", ["a", "b"]).tolist()
+    [1, 2]
+    """
+    if not (hasattr(given, "iloc") and hasattr(given, "index")):
+        return given
+    said = [one_form(str(i)) for i in given.index]
+    names = [[one_form(str(a)) for a in some] for some in asked]
+    if said in names:
+        return given
+    same = [some for some in names if sorted(some) == sorted(said)]
+    if len(same) != 1 or len(set(said)) < len(said):
+        raise MalformedAnswer(
+            f"the {what} came with an index that does not say whose they are: "
+            f"{', '.join(map(repr, said[:3]))}, ... where {', '.join(map(repr, names[0][:3]))}, "
+            "... were asked. Bring those, or, where the order is the one asked, .to_numpy()."
+        )
+    at = {name: i for i, name in enumerate(said)}
+    return given.iloc[[at[name] for name in same[0]]]
+
+
+def _kind(error: Exception) -> str:
+    """What to say of an error; that of a stranger's object may not even have a text."""
+    return str(error) if isinstance(error, BadInput) else type(error).__name__
 
 
 def _odd_ends(shape: tuple[int, int], came: str) -> str:

@@ -1,9 +1,10 @@
-"""Cells from a numpy array that is already in memory: free to read, counted all the same."""
+"""Tables in memory: arrays, sparse matrices, frames, and columns of categories as codes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,12 @@ from thrifty.cells.sources.checks import (
     checked_table,
     default_names,
 )
-from thrifty.cells.sources.gaps import read_na
+from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.kinds import plain_kinds, read_columns, read_kinds
+from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, KindsLike, NaLike, TableLike
 
-__all__ = ["ArraySource"]
+__all__ = ["ArraySource", "RecodedSource", "SparseSource", "frame_source"]
 
 
 class ArraySource(Source):
@@ -53,7 +55,7 @@ class ArraySource(Source):
             table, categories = read_columns(
                 table.T, names, told, known or {}, na=codes, found=found
             )
-            self.gaps, self.told_kinds = found, plain_kinds(told)
+            self.gaps, self.told_kinds = with_na(codes, found), plain_kinds(told)
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
         if categories:  # of two categories the places are 0 and 1, too
             boolean[list(categories)] = False
@@ -118,3 +120,173 @@ class ArraySource(Source):
             else:
                 self._tiles = kernels.pack_tiles(table)
         return self._tiles
+
+
+_ROWS_AT_ONCE = 256
+
+
+class SparseSource(Source):
+    """A scipy sparse matrix or array, examples x features; what is not stored is 0."""
+
+    def __init__(self, X: Any, feature_names: Sequence[str] | None = None) -> None:
+        _check_indices(X)
+        by_row = X.tocsr(copy=True)
+        by_row.sum_duplicates()
+        n_examples, n_features = by_row.shape
+        if n_examples == 0 or n_features == 0:
+            raise BadInput(
+                f"X must hold at least one example and one feature; got shape {by_row.shape}."
+            )
+        self.named = feature_names is not None
+        if feature_names is None:
+            names = default_names(n_features)
+        else:
+            names = checked_names(feature_names, n_features)
+        self._by_row = by_row
+        self._by_column = by_row.tocsc()
+        super().__init__(n_examples, names, self._kinds())
+
+    def _kinds(self) -> NDArray[np.bool_]:
+        """Boolean columns hold only 0 and 1; the others are numbers."""
+        stored = self._by_column
+        if not np.isfinite(np.asarray(stored.data, dtype=np.float64)).all():
+            raise BadInput(
+                "every value must be known and finite; the sparse matrix stores NaN or infinity. "
+                "Replace those values."
+            )
+        odd = (stored.data != 0) & (stored.data != 1)
+        boolean = np.ones(stored.shape[1], dtype=np.bool_)
+        columns = np.repeat(np.arange(stored.shape[1]), np.diff(stored.indptr))[odd]
+        boolean[columns] = False
+        return boolean
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        block = self._by_column[:, features].tocsr()[rows].toarray()
+        return np.asarray(block)
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        out = np.zeros((len(features), kernels.words_for(self.n_examples)), dtype=np.uint64)
+        matrix = self._by_column
+        for i, f in enumerate(features.tolist()):
+            lo, hi = matrix.indptr[f], matrix.indptr[f + 1]
+            rows = matrix.indices[lo:hi][matrix.data[lo:hi] != 0].astype(np.int64)
+            out[i] = kernels.mask_of_rows(rows, self.n_examples)
+        return out
+
+    def tiles(self) -> NDArray[np.uint64]:
+        blocks = [
+            kernels.pack_tiles(self._by_row[start : start + _ROWS_AT_ONCE].toarray() != 0)
+            for start in range(0, self.n_examples, _ROWS_AT_ONCE)
+        ]
+        return np.concatenate(blocks, axis=1)
+
+
+def _check_indices(X: Any) -> None:
+    """Indices that point outside the matrix would be read from foreign memory."""
+    try:
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)
+        if hasattr(X, "row") and hasattr(X, "col"):  # coordinates are not checked by scipy
+            _check_range(X.row, X.shape[0], "row")
+            _check_range(X.col, X.shape[1], "column")
+        lengths = [len(X.data), len(X.row), len(X.col)] if X.format == "coo" else [0]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"data, row and col have lengths {lengths}")
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise BadInput(
+            f"the sparse matrix is malformed ({error}). Build it again from its values."
+        ) from error
+
+
+def _check_range(at: AnyArray, n: int, what: str) -> None:
+    if len(at) and (int(at.min()) < 0 or int(at.max()) >= n):
+        raise ValueError(f"{what} indices must lie in 0..{n - 1}")
+
+
+def frame_source(
+    frame: Any,  # of pandas or Polars
+    *,
+    allow_missing: bool = False,
+    kinds: KindsLike = None,
+    known: Mapping[str, Sequence[str]] | None = None,
+    lazily: bool = False,
+    na: NaLike = None,
+) -> Source:
+    """A source over the frame's columns.
+
+    ``lazily``: a column that is no feature, dates for instance, is an error when it is needed.
+    All-Boolean frames become one byte per cell; a frame with any other column becomes float64.
+    """
+    given = list(frame.columns)
+    if not given or len(frame) == 0:
+        raise BadInput(
+            "X must hold at least one example and one feature; the frame has "
+            f"{len(frame)} rows and {len(given)} columns."
+        )
+    names = checked_names(given, len(given))
+    columns = (np.asarray(frame[name].to_numpy()) for name in given)
+    told = read_kinds(kinds, names)
+    unread: dict[str, BadInput] = {}
+    gaps: dict[str, list[object]] = {}
+    table, categories = read_columns(
+        columns, names, told, known or {}, unread if lazily else None, na=read_na(na), found=gaps
+    )
+    source = ArraySource(table, names, allow_missing=allow_missing)
+    source.boolean[list(categories)] = False
+    source.categories, source.unread = categories, unread
+    source.gaps = with_na(read_na(na), gaps)
+    source.told_kinds = plain_kinds(told)
+    return source
+
+
+class RecodedSource(Source):
+    """Another source, its categories in given places; made by :meth:`Source.recoded`.
+
+    >>> source = Source.from_array(np.array([["red"], ["green"]], dtype=object))
+    >>> source.recoded({"x0": ["blue", "red"]}).read(np.arange(2), np.arange(1)).ravel().tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, source: Source, known: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(source.n_examples, source.feature_names, source.boolean)
+        self.named, self.free, self.examples = source.named, source.free, source.examples
+        self.name, self.gaps, self.kept = source.name, source.gaps, source.kept
+        self.told_kinds = source.told_kinds
+        self.present = source.present
+        self.values = source.values
+        self._source, self._known = source, known
+
+    @property
+    def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
+        """Asked anew each time: a table that is read by columns learns them when it is read."""
+        names = self.feature_names
+        return {
+            f: _extended(self._known.get(names[f], ()), here)
+            for f, here in self._source.categories.items()
+        }
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        out = self._source.read(rows, features)
+        here, there = self._source.categories, self.categories
+        for j, f in enumerate(features.tolist()):
+            if f in here:
+                place = np.array([there[f].index(c) for c in here[f]], dtype=np.float64)
+                out[:, j] = _moved(out[:, j], place)
+        return out
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self._source.columns(features)
+
+    def tiles(self) -> NDArray[np.uint64]:
+        return self._source.tiles()
+
+
+def _extended(known: Sequence[str], here: Sequence[str]) -> tuple[str, ...]:
+    return (*known, *(c for c in here if c not in set(known)))
+
+
+def _moved(codes: AnyArray, place: NDArray[np.float64]) -> NDArray[np.float64]:
+    out = np.full(len(codes), np.nan)
+    there = ~np.isnan(codes)
+    out[there] = place[codes[there].astype(np.int64)]
+    return out

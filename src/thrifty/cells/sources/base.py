@@ -65,7 +65,7 @@ class Source(ABC):
     name: str = ""
     categories: Mapping[int, tuple[str, ...]] = MappingProxyType({})
     unread: Mapping[str, BadInput] = MappingProxyType({})
-    #: words that were taken for gaps, by feature
+    #: codes that were said to be gaps and words that were taken for them: a lifetime keeps them
     gaps: Mapping[str, Sequence[object]] = MappingProxyType({})
     #: kinds that were told of features when the source was made: a lifetime keeps them
     told_kinds: Mapping[str, str] = MappingProxyType({})
@@ -111,7 +111,7 @@ class Source(ABC):
         """
         if not known:
             return self
-        from thrifty.cells.sources.coded import RecodedSource
+        from thrifty.cells.sources.array import RecodedSource
 
         names, here = self.feature_names, self.categories
         self._same_kinds(known)
@@ -172,7 +172,7 @@ class Source(ABC):
         """Told which cells exist, and known by ids."""
         if present is None:
             return self.known_as(examples, name, duplicates, values)
-        from thrifty.cells.sources.present import with_present
+        from thrifty.cells.sources.gaps import with_present
 
         ids = None if examples is None else list(examples)
         return with_present(self, present, ids).known_as(ids, name, duplicates, values)
@@ -212,8 +212,7 @@ class Source(ABC):
         >>> Source.from_array(np.eye(3, dtype=bool))
         ArraySource(3 examples x 3 features)
         """
-        from thrifty.cells.sources.array import ArraySource
-        from thrifty.cells.sources.sparse import SparseSource
+        from thrifty.cells.sources.array import ArraySource, SparseSource
 
         made: Source
         if hasattr(X, "tocsr"):
@@ -251,7 +250,7 @@ class Source(ABC):
         where whatever is empty is known to be.
         ``values``, "fixed" or "newest", as in :meth:`from_array`.
         """
-        from thrifty.cells.sources.frame import frame_source
+        from thrifty.cells.sources.array import frame_source
 
         gaps = allow_missing or present is not None
         source = frame_source(frame, allow_missing=gaps, kinds=kinds, lazily=lazily, na=na)
@@ -260,8 +259,8 @@ class Source(ABC):
 
     @staticmethod
     def from_packed(path: str | PathLike[str]) -> Source:
-        """A folder made by ``thrifty pack``: very wide data, read column by column."""
-        from thrifty.cells.sources.packed import PackedSource
+        """A folder made by ``thrifty store pack``: very wide data, read column by column."""
+        from thrifty.cells.sources.packed_file import PackedSource
 
         return PackedSource(path)
 
@@ -458,8 +457,8 @@ class Source(ABC):
             a list of texts, or {name: text or :class:`thrifty.Question`}, which says what can be
             answered: yes, no or unknown, a number, one of several categories
         ask : callable
-            ``ask(prompt) -> text`` or :class:`thrifty.Reply`, sync or async; for a server that
-            speaks OpenAI's chat completions, :class:`thrifty.ChatServer`. None: every question
+            ``ask(prompt) -> text`` or :class:`thrifty.results.Reply`, sync or async; for a server
+            that speaks OpenAI's chat completions, :class:`thrifty.ChatServer`. None: every question
             names its own answerers
         rates : Rates or None
             :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``, else what the package
@@ -485,7 +484,8 @@ class Source(ABC):
 
         >>> def parrot(prompt):
         ...     return '{"1": "yes"}' if "rain" in prompt else '{"1": "no"}'
-        >>> from thrifty import Cells, Lifetime, Rates
+        >>> from thrifty import Lifetime, Rates
+        >>> from thrifty.protocol import Cells
         >>> bank = Source.from_questions(["rain again", "sun"], ["Is it wet?"], ask=parrot,
         ...                              rates=Rates("0.15 USD", "0.60 USD"))
         >>> cells = Cells(bank, ledger=Lifetime().ledger)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, KindsLike, PresentLike
 
-__all__ = ["CallLimits", "CallableSource"]
+__all__ = ["CallLimits", "CallableSource", "LooksUp"]
 
 
 _MOST_CELLS = 10_000_000
@@ -82,6 +83,10 @@ class CallLimits:
                 continue
             if not isinstance(value, int | float) or not 0 < value < float("inf"):
                 raise BadParameter(f"{name} must be a number above 0; got {value!r}.")
+
+
+#: of a store: kind, names and source to numbers, -1 where one has none
+LooksUp: TypeAlias = Callable[[str, Sequence[str], str], NDArray[np.int32]]
 
 
 class CallableSource(Source):
@@ -140,6 +145,8 @@ class CallableSource(Source):
             self.boolean = np.zeros_like(self.boolean)
         self._tariff: tuple[PriceList, Tariff] | None = None
         self._places: dict[str, int] | None = None
+        #: whether these are labels, which a task buys before its cells
+        self.labels = False
         #: whether a good answer has come: until then one call is made at a time, a small one first
         self.proven = False
         #: when the last calls began, for the rate limit
@@ -166,7 +173,7 @@ class CallableSource(Source):
         """Which cells exist; a column with gaps is none of Booleans."""
         if present is None:
             return
-        from thrifty.cells.sources.present import read_present
+        from thrifty.cells.sources.gaps import read_present
 
         self.present = read_present(present, ids, self.feature_names, self.n_examples)
         if self.present is not None:
@@ -179,10 +186,26 @@ class CallableSource(Source):
         return self._tariff[1]
 
     def place_of(self, name: str) -> int | None:
-        """Where a feature stands; None where it is none of these."""
+        """Where a feature stands that a store knows by this name; None: none of these."""
         if self._places is None:
-            self._places = {name: f for f, name in enumerate(self.feature_names)}
+            self._places = {self.stored_name(f): f for f in range(self.n_features)}
         return self._places.get(name)
+
+    def stored_name(self, feature: int) -> str:
+        """What a store calls a feature."""
+        return self.feature_names[feature]
+
+    def stored_source(self, feature: int) -> str:
+        """And whose it is there."""
+        return self.name
+
+    def numbered(self, look: LooksUp, features: Sequence[int]) -> NDArray[np.int32]:
+        """The numbers that a store has for features; ``look``: its ``number`` or ``numbers``."""
+        return look("feature", [self.stored_name(f) for f in features], self.name)
+
+    def formerly(self) -> tuple[str, Sequence[str]] | None:
+        """Where an earlier version kept these features: a source's name, and theirs."""
+        return None
 
     def ids_of(self, texts: Sequence[str]) -> list[object]:
         """The examples as the user wrote them."""
@@ -208,7 +231,7 @@ class CallableSource(Source):
 def _no_way_around() -> BadInput:
     return BadInput(
         "a source that costs is only read through a ledger, which pays for each cell once: make "
-        "thrifty.Cells(source) and ask it, or learn with a Lifetime."
+        "thrifty.protocol.Cells(source) and ask it, or learn with a Lifetime."
     )
 
 

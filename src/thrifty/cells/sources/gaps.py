@@ -13,13 +13,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thrifty.errors import BadInput, BadParameter, TakenForGap
-from thrifty.typing import AnyArray, NaLike
+from thrifty.cells.sources.base import Source
+from thrifty.errors import BadInput, BadParameter, Censored, TakenForGap
+from thrifty.typing import AnyArray, NaLike, PresentLike
 
 __all__ = [
-    "GAPS", "Codes", "decimal_commas", "gap_words", "read_na", "say_gaps", "with_na", "without_na",
-]  # fmt: skip
+    "Codes",
+    "GAPS",
+    "PresentSource",
+    "as_written",
+    "decimal_commas",
+    "limit_of",
+    "say_limits",
+    "gap_words",
+    "read_na",
+    "read_present",
+    "say_gaps",
+    "with_na",
+    "with_present",
+    "without_na",
+]
 
 #: marks that mean a gap wherever a number or a yes or no is expected
 GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
@@ -31,7 +46,9 @@ Codes = Mapping[str, Sequence[object]]
 _WORDS, _NUMBERS = 2, 10
 #: with marks alone beside them, two numbers are enough
 _NUMBERS_BESIDE_MARKS = 2
-_COMMA = re.compile(r"[+-]?\d+,\d+$")
+_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?$")
+#: beyond a limit of detection: <5, >= 100
+_CENSORED = re.compile(r"\s*(?:[<>≤≥]=?|=[<>])\s*([+-]?[\d.,]*\d(?:[eE][+-]?\d+)?)\s*$")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?$")
 #: 007 is a name, 0.7 is not
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
@@ -128,6 +145,41 @@ def gap_words(texts: Sequence[str], others: int, is_number: Any) -> frozenset[st
     return words if len(words) <= _WORDS and different >= _NUMBERS else frozenset()
 
 
+def limit_of(text: str) -> str | None:
+    """The limit that a censored value names; None: it is something else.
+
+    >>> limit_of("< 0,5"), limit_of(">=100"), limit_of("<b>")
+    ('0,5', '100', None)
+    """
+    found = _CENSORED.match(text)
+    return None if found is None else found.group(1)
+
+
+def as_written(text: str) -> float | str:
+    """A number as columns of numbers write it; the text itself where it is none.
+
+    >>> as_written("1,5"), as_written("<5"), as_written("1,5e3"), as_written("high")
+    (1.5, 5.0, 1500.0, 'high')
+    """
+    limit = limit_of(text)
+    said = (text if limit is None else limit).strip()
+    try:
+        return float(said.replace(",", ".") if _COMMA.match(said) else said)
+    except ValueError:
+        return text
+
+
+def say_limits(name: str, texts: Sequence[str], n: int) -> None:
+    """Tell the user which values were read as their limit."""
+    shown = ", ".join(sorted(set(texts))[:4])
+    warnings.warn(
+        f"{name!r} holds {len(texts)} of {n} values beyond a limit ({shown}): each is read as the "
+        f"limit itself. Where they are gaps, say na={sorted(set(texts))[:4]!r}.",
+        Censored,
+        stacklevel=2,
+    )
+
+
 def say_gaps(name: str, words: Mapping[str, int], n: int) -> None:
     """Tell the user what was taken for a gap."""
     told = " and ".join(f"{word!r} ({times} of {n})" for word, times in sorted(words.items()))
@@ -157,3 +209,107 @@ def decimal_commas(texts: Sequence[str], name: str) -> str:
             "decimal point or for thousands. Write them without commas."
         )
     return ""
+
+
+def read_present(
+    present: PresentLike | None, ids: Sequence[object] | None, names: Sequence[str], n: int
+) -> NDArray[np.bool_] | None:
+    """(examples, features) which cells exist; None where all do.
+
+    >>> read_present([[1, 0], [1, 1]], None, ["a", "b"], 2).tolist()
+    [[True, False], [True, True]]
+    >>> made = read_present(lambda ids, names: [["b" in i for _ in names] for i in ids],
+    ...                     ["ab", "c"], ["a"], 2)
+    >>> made.tolist()
+    [[True], [False]]
+    """
+    if present is None:
+        return None
+    told: object = present
+    if callable(present):
+        told = present(list(range(n)) if ids is None else list(ids), list(names))
+    columns = getattr(told, "columns", None)
+    if columns is not None:
+        told = _by_name(told, [str(c) for c in columns], names)
+    try:
+        mask = np.asarray(told)
+    except ValueError as error:
+        raise BadInput(f"present must be rows x features of True and False: {error}.") from error
+    if mask.shape != (n, len(names)):
+        raise BadInput(
+            f"present must say of every cell whether it exists: expected {n} examples x "
+            f"{len(names)} features, got {' x '.join(map(str, mask.shape)) or 'one value'}."
+        )
+    if mask.dtype != np.bool_:
+        values = _numbers(mask)
+        if not np.isin(values, (0.0, 1.0)).all():
+            raise BadInput(
+                "present must hold True where a cell exists and False where it does not, no "
+                "values; for a table with gaps that is ~np.isnan(X), or frame.notna()."
+            )
+        mask = values == 1.0
+    return None if mask.all() else np.array(mask, dtype=np.bool_)
+
+
+def _numbers(mask: AnyArray) -> NDArray[np.float64]:
+    try:
+        return mask.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"present must hold True and False; got {mask.flat[0]!r}.") from error
+
+
+def _by_name(frame: object, columns: Sequence[str], names: Sequence[str]) -> AnyArray:
+    """A frame's columns, in the order of the features."""
+    lacking = [name for name in names if name not in columns]
+    if lacking:
+        raise BadInput(
+            f"present must have a column for every feature; it lacks {lacking[:5]}. Give an array "
+            "where its columns have no names."
+        )
+    given = list(frame.columns)  # type: ignore[attr-defined]
+    at = [given[columns.index(name)] for name in names]
+    return np.column_stack([np.asarray(frame[c].to_numpy()) for c in at])  # type: ignore[index]
+
+
+def with_present(
+    source: Source, present: PresentLike | None, ids: Sequence[object] | None
+) -> Source:
+    """A source that is free to read, told which of its cells exist."""
+    mask = read_present(present, ids, source.feature_names, source.n_examples)
+    return source if mask is None else PresentSource(source, mask)
+
+
+class PresentSource(Source):
+    """A source that is free to read, with gaps where cells do not exist.
+
+    >>> from thrifty.protocol import Cells
+    >>> cells = Cells(Source.from_array(np.eye(2), present=[[True, False], [True, True]]))
+    >>> cells.get([0, 1], [0, 1]).tolist(), cells.receipt().cells, cells.price_of([0], [1])
+    ([[1.0, nan], [0.0, 1.0]], 3, 0.0)
+    """
+
+    def __init__(self, source: Source, present: NDArray[np.bool_]) -> None:
+        # a column with gaps is none of Booleans
+        boolean = source.boolean & present.all(axis=0)
+        super().__init__(source.n_examples, source.feature_names, boolean)
+        self.named, self.name, self.unread = source.named, source.name, source.unread
+        self.examples, self.index, self.gaps = source.examples, source.index, source.gaps
+        self.told_kinds = source.told_kinds
+        self.kept = source.kept
+        self.present, self._source = present, source
+
+    @property
+    def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
+        return self._source.categories
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        values = self._source.read(rows, features)
+        assert self.present is not None
+        here = self.present[np.ix_(rows, features)]
+        return values if here.all() else np.where(here, values.astype(np.float64), np.nan)
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self._source.columns(features)  # of Boolean features, which have no gaps
+
+    def tiles(self) -> NDArray[np.uint64]:
+        return self._source.tiles()

@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.array_types import Floats
-from thrifty.cells.sources.gaps import GAPS, Codes, decimal_commas, gap_words, say_gaps, without_na
+from thrifty.cells.sources.gaps import (
+    GAPS,
+    Codes,
+    decimal_commas,
+    gap_words,
+    limit_of,
+    say_gaps,
+    say_limits,
+    without_na,
+)
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, TableLike
 
@@ -133,6 +142,8 @@ def read_column(
         return _numeric(values, name)
     listed = values.astype(object).tolist()
     gaps = np.array([_is_gap(v) for v in listed], dtype=np.bool_)
+    if told in (None, "number"):
+        listed, told = _with_limits(listed, gaps, name, told)
     words: tuple[str, ...] = ()
     if told is None and (words := _words_among_numbers(listed, gaps, name)):
         gaps |= np.array([isinstance(v, str) and v.strip() in words for v in listed])
@@ -189,6 +200,28 @@ def _is_gap(value: object) -> bool:
     if value is None or (isinstance(value, float) and value != value):
         return True
     return type(value).__name__ in ("NAType", "NaTType")  # pandas' own gaps, without pandas
+
+
+def _with_limits(
+    listed: list[object], gaps: NDArray[np.bool_], name: str, told: ToldKind | None
+) -> tuple[list[object], ToldKind | None]:
+    """A column of numbers with values beyond a limit, "<5", as the limit; others as they are.
+
+    A column that is not said to be of numbers is one where all else is numbers and marks of gaps,
+    and two numbers differ: "<5", "5-10" and ">10" are categories.
+    """
+    texts = {i: v for i, v in enumerate(listed) if isinstance(v, str) and not gaps[i]}
+    limits = {i: limit for i, v in texts.items() if (limit := limit_of(v)) is not None}
+    if not limits:
+        return listed, told
+    rest = [
+        v.strip() for i, v in texts.items() if i not in limits and v.strip().lower() not in GAPS
+    ]
+    plain = {v for v in listed if isinstance(v, int | float | np.number)} | set(rest)
+    if told is None and (len(plain) < 2 or not all(map(_like_number, rest))):
+        return listed, told
+    say_limits(name, [texts[i].strip() for i in limits], len(listed))
+    return [limits.get(i, v) for i, v in enumerate(listed)], "number"
 
 
 def _words_among_numbers(

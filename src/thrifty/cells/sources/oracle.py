@@ -5,18 +5,21 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells.prices.price_list import PriceList
+from thrifty.cells.sources.answered import in_asked_order
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.callable import CallableSource, CallLimits
+from thrifty.cells.sources.checks import one_form
 from thrifty.cells.sources.prompts import Question
-from thrifty.cells.sources.questions import QuestionSource, TextsLike
-from thrifty.cells.sources.row_keys import row_keys
-from thrifty.errors import BadInput
+from thrifty.cells.sources.questions import CONFIDENCE, QuestionSource, TextsLike
+from thrifty.cells.sources.some_rows import row_keys
+from thrifty.errors import BadInput, MalformedAnswer
 from thrifty.typing import AnyArray, TableLike
 
 __all__ = ["Oracle"]
@@ -47,6 +50,9 @@ class Oracle:
         of whoever answers: another oracle has another name
     texts, server : list or callable
         for a question: the texts in the order of the rows, and for instance a ``ChatServer``
+    confidence : bool
+        whether it says how sure it is: ``ask(ids)`` gives pairs of a label and a probability, and
+        a question's comes from the log-probabilities of its tokens. For members of a cascade
     limits : int
         as for :meth:`thrifty.Source.from_callable`: ``max_examples``, ``concurrency``, ...
 
@@ -67,13 +73,25 @@ class Oracle:
         name: str = "oracle",
         texts: TextsLike | None = None,
         server: Callable[..., object] | None = None,
+        confidence: bool = False,
         **limits: Any,
     ) -> None:
+        self.confidence = confidence
+        #: who else may answer the question, each for less: see :meth:`thrifty.Lifetime.answer`
+        self.cascade: tuple[Oracle, ...] = ()
         if isinstance(ask, Question):
-            if texts is None or server is None:
+            if ask.answerers and server is None:
+                *cheaper, server = ask.answerers
+                ask = replace(ask, answerers=())
+                self.cascade = tuple(
+                    Oracle(ask, name=_called(one), texts=texts, server=one, confidence=True)
+                    for one in cheaper
+                )
+            if texts is None or server is None or ask.answerers:
                 raise BadInput(
-                    "a question as an oracle needs texts= in the order of the rows and server=, "
-                    "for instance a thrifty.ChatServer."
+                    "a question as an oracle needs texts= in the order of the rows, and either "
+                    "server=, for instance a thrifty.ChatServer, or its own answerers=, of whom "
+                    "the last is the oracle."
                 )
             if ask.categories is None:
                 raise BadInput("an oracle answers with classes; the question asks for a number.")
@@ -91,6 +109,8 @@ class Oracle:
         self._ask, self._texts, self._server, self._limits = ask, texts, server, limits
         self.price, self.name, self.known = price, name, known
         self.classes: tuple[object, ...] = (False, True) if classes is None else tuple(classes)
+        if self.yes_or_no:  # such a label is kept as 0 or 1, which is its place as well
+            self.classes = tuple(sorted(self.classes))  # type: ignore[type-var]
         if len(self.classes) < 2 or len({str(c) for c in self.classes}) < len(self.classes):
             raise BadInput(f"an oracle needs two or more distinct classes; got {self.classes!r}.")
         self._codes = {_plain(c): i for i, c in enumerate(self.classes)}
@@ -102,7 +122,7 @@ class Oracle:
     @property
     def yes_or_no(self) -> bool:
         """Whether its answers are True and False."""
-        return set(self.classes) == {False, True}
+        return {_plain(c) for c in self.classes} == {False, True}
 
     def code(self, label: object) -> int:
         """The place of a label among the classes; -1: none of them."""
@@ -119,16 +139,36 @@ class Oracle:
     def about(self, X: Source, label: str) -> CallableSource:
         """The labels of X's examples as a source of one feature."""
         if isinstance(self._ask, Question):
-            return self._questions(X, label, self._ask)
+            made: CallableSource = self._questions(X, label, self._ask)
+        else:
+            made = self._asked(X, label, self._ask)
+        made.labels = True
+        return made
+
+    def _asked(self, X: Source, label: str, ask: Callable[..., object]) -> CallableSource:
         ids, given = _ids(X)
-        kinds = None if self.yes_or_no else {label: [str(c) for c in self.classes]}
+        price, sure = 1 if self.price is None else self.price, label + CONFIDENCE
+        kinds: dict[str, str | Sequence[str]] = {sure: "number"} if self.confidence else {}
+        if not self.yes_or_no:
+            kinds[label] = [str(c) for c in self.classes]
+        elif self.confidence:
+            kinds[label] = "boolean"
+        prices = PriceList({label: price})
+        if self.confidence:
+            prices = PriceList(None, orders={label: (price, [label, sure])})
         return CallableSource(
-            _provider(self._ask, dict(zip(ids, given)), in_words=not self.yes_or_no),
+            _provider(
+                ask,
+                _Rows(X, ids, given),
+                in_words=not self.yes_or_no,
+                sure=sure if self.confidence else None,
+            ),
             examples=ids,
-            features=[label],
-            kinds=kinds,
-            prices=PriceList({label: 1 if self.price is None else self.price}),
+            features=[label, sure] if self.confidence else [label],
+            kinds=kinds or None,
+            prices=prices,
             name=self.name,
+            allow_missing=self.confidence,
             limits=CallLimits(**self._limits),
         )
 
@@ -177,7 +217,7 @@ class Oracle:
         }
         if not self.yes_or_no:
             kinds[label] = [str(c) for c in self.classes]
-        asked = _provider(self._ask, dict(zip(ids, given)), in_words=not self.yes_or_no)
+        asked = _provider(self._ask, _Rows(table, ids, given), in_words=not self.yes_or_no)
         price = 1 if self.price is None else self.price
         return CallableSource(
             _with_columns(asked, table, {id: row for row, id in enumerate(ids)}, label),
@@ -193,7 +233,12 @@ class Oracle:
     def _questions(self, X: Source, label: str, question: Question) -> QuestionSource:
         assert self._texts is not None and self._server is not None
         made = QuestionSource(
-            self._texts, {label: question}, self._server, name=self.name, **self._limits
+            self._texts,
+            {label: question},
+            self._server,
+            name=self.name,
+            confidence="tokens" if self.confidence else False,
+            **self._limits,
         )
         if made.n_examples != X.n_examples:
             raise BadInput(
@@ -209,16 +254,17 @@ class Oracle:
             return codes
         if isinstance(self.known, Mapping):
             _, given = _ids(X)
-            by_text = {str(id): label for id, label in self.known.items()}
-            listed = [by_text.get(str(id)) for id in given]
+            by_text = {one_form(str(id)): label for id, label in self.known.items()}
+            listed = [by_text.get(one_form(str(id))) for id in given]
         else:
-            listed = list(self.known)
+            listed = self._known_in_order(X)
             if len(listed) != X.n_examples:
                 raise BadInput(
                     f"known= must hold one label per row, None where there is none: X has "
                     f"{X.n_examples} rows, known has {len(listed)}. Or give {{id: label}}."
                 )
         for row, label in enumerate(listed):
+            label = _plain(label)
             if label is None or label != label:
                 continue
             codes[row] = self.code(label)
@@ -228,6 +274,14 @@ class Oracle:
                     f"{list(self.classes)}."
                 )
         return codes
+
+    def _known_in_order(self, X: Source) -> list[object]:
+        """One for each row; by the index where there is one."""
+        ids, given = _ids(X)
+        try:
+            return _in_order(self.known, [_Rows(X, ids, given).names(ids)[-1]])
+        except MalformedAnswer as error:
+            raise BadInput(f"known= must say which row is which: {error}") from error
 
 
 def _plain(label: object) -> object:
@@ -250,16 +304,42 @@ def _ids(X: Source) -> tuple[list[str], Sequence[object]]:
     return ids, list(range(len(ids)))
 
 
-def _provider(
-    ask: Callable[..., object], given: Mapping[str, object], *, in_words: bool
-) -> Callable[..., object]:
-    """The oracle as a function of a source: one column of answers."""
+class _Rows:
+    """What rows are called: as an oracle is asked for them, and as a frame's index has them."""
 
-    def column(answer: object) -> object:
+    def __init__(self, X: Source, ids: Sequence[str], given: Sequence[object]) -> None:
+        index = getattr(X, "index", None)
+        self.given = dict(zip(ids, given))
+        self._labels = {} if index is None else dict(zip(ids, index))
+
+    def names(self, ids: Sequence[str]) -> list[list[object]]:
+        """Every way to call these rows."""
+        kinds = [self.given, self._labels] if self._labels else [self.given]
+        return [[kind[i] for i in ids] for kind in kinds]
+
+
+def _in_order(answer: object, names: list[list[object]]) -> list[object]:
+    """The labels of some rows, by the index where they have one; what is masked is none."""
+    listed = in_asked_order(answer, "labels", *names)
+    hidden = np.ma.getmaskarray(listed).ravel() if np.ma.isMA(listed) else None
+    labels = [_plain(label) for label in listed]
+    return labels if hidden is None else [None if h else v for v, h in zip(labels, hidden)]
+
+
+def _provider(
+    ask: Callable[..., object], rows: _Rows, *, in_words: bool, sure: str | None = None
+) -> Callable[..., object]:
+    """The oracle as a function of a source: a column of answers, one more for how sure it is."""
+
+    def column(answer: object, ids: Sequence[str], names: Sequence[str]) -> object:
         try:
-            labels = [_plain(label) for label in answer]  # type: ignore[attr-defined]
+            labels = _in_order(answer, rows.names(ids))
         except TypeError:
             return answer  # the ledger says that it is no answer
+        except MalformedAnswer as error:
+            return error
+        if sure is not None:
+            return _pairs(labels, names, sure, in_words=in_words)
         return [[_word(label) if in_words else label] for label in labels]
 
     if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(
@@ -267,14 +347,40 @@ def _provider(
     ):
 
         async def later(ids: Sequence[str], names: Sequence[str]) -> object:
-            return column(await ask([given[i] for i in ids]))  # type: ignore[misc]
+            said = await ask([rows.given[i] for i in ids])  # type: ignore[misc]
+            return column(said, ids, names)
 
         return later
 
     def now(ids: Sequence[str], names: Sequence[str]) -> object:
-        return column(ask([given[i] for i in ids]))
+        return column(ask([rows.given[i] for i in ids]), ids, names)
 
     return now
+
+
+def _pairs(
+    labels: Sequence[object], names: Sequence[str], sure: str, *, in_words: bool
+) -> list[list[object]] | MalformedAnswer:
+    """Pairs of a label and a probability, in the order of the features that were asked for."""
+    out = []
+    for pair in labels:
+        try:
+            label, p = tuple(pair)  # type: ignore[arg-type,var-annotated]
+            likely = math.nan if p is None else float(p)
+        except (TypeError, ValueError):
+            return MalformedAnswer(
+                f"confidence=True: an answer is a pair (label, probability); got {pair!r}."
+            )
+        if not (math.isnan(likely) or 0 <= likely <= 1):
+            return MalformedAnswer(f"a confidence must lie between 0 and 1; got {p!r}.")
+        said = _plain(label)
+        word = _word(said) if in_words else said
+        out.append([likely if name == sure else word for name in names])
+    return out
+
+
+def _called(answerer: object) -> str:
+    return str(getattr(answerer, "model", "") or getattr(answerer, "__name__", "model"))
 
 
 def _with_columns(

@@ -28,12 +28,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty import kernels
+from thrifty.cells.sources.base import Source
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
 from thrifty.typing import AnyArray, JsonLike
 from thrifty.untrusted import readable
 
-__all__ = ["FORMAT", "VERSION", "PackedFile", "hash_name", "seal_of"]
+__all__ = ["FORMAT", "PackedFile", "PackedSource", "VERSION", "hash_name", "seal_of"]
 
 FORMAT, VERSION = "thrifty packed cells", 1
 _SMALL = ("kinds.bin", "sums.bin", "names.bin", "ends.bin", "hashes.bin", "places.bin")
@@ -216,7 +218,7 @@ def _read_meta(path: Path) -> JsonLike:
         known, version, seal = meta["format"], meta["version"], meta["seal"]
     except FileNotFoundError as error:
         raise DamagedFile(
-            f"{path} is not a packed file: it has no meta.json. Make one with: thrifty pack "
+            f"{path} is not a packed file: it has no meta.json. Make one with: thrifty store pack "
             "data.parquet data.cells"
         ) from error
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
@@ -231,3 +233,48 @@ def _read_meta(path: Path) -> JsonLike:
     if seal != seal_of(meta):
         raise DamagedFile(f"{path / 'meta.json'} was altered. Pack the data again.")
     return meta
+
+
+class PackedSource(Source):
+    """A folder of ``thrifty store pack``; columns are read, and checked, when they are asked."""
+
+    named = True
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.file = PackedFile(path)
+        self.n_examples = self.file.n_examples
+        self.boolean = self.file.boolean
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """On another worker: the same folder, opened there."""
+        return PackedSource, (str(self.file.path.absolute()),)
+
+    @property
+    def n_features(self) -> int:
+        return self.file.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.file.names
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        boolean = self.boolean[features]
+        if boolean.all():
+            return np.asarray(kernels.unpack_columns(self.file.columns(features), rows))
+        out = np.empty((len(rows), len(features)))
+        bits = self.file.columns(features[boolean])
+        out[:, boolean] = kernels.unpack_columns(bits, rows)
+        out[:, ~boolean] = self.file.reals(features[~boolean])[:, rows].T
+        return out
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self.file.columns(features)
+
+    def tiles(self) -> NDArray[np.uint64]:
+        self.file.expect_everything()
+        tiles = kernels.empty_tiles(self.n_features, self.n_examples)
+        for b in range(len(tiles)):
+            start = b * kernels.TILE
+            some = np.arange(start, min(start + kernels.TILE, self.n_features))
+            kernels.tile_of_columns(self.file.columns(some), tiles[b])
+        return tiles

@@ -19,7 +19,8 @@ __all__ = [
     "Question",
     "content_key",
     "prompt_for",
-    "prompt_hash",
+    "instructions_hash",
+    "old_prompt_hash",
     "read_questions",
     "read_reply",
     "token_confidence",
@@ -54,7 +55,8 @@ class Question:
     answerers : sequence of callable
         several who answer it, each a feature with its own price, for instance two ``ChatServer``
         with ``rates``; they are alternatives of each other (:class:`thrifty.PriceList`). None: the
-        bank's own
+        bank's own. As the question of an :class:`thrifty.Oracle` the last of them is the oracle
+        and the others are its cascade
 
     >>> Question("Is the patient feverish?").categories
     ('no', 'yes', 'unknown')
@@ -118,6 +120,11 @@ class Question:
         """How it may be answered, as the model is told."""
         return _form(self.categories)
 
+    @property
+    def wording(self) -> str:
+        """The question as it is put, with how it may be answered where that is not yes or no."""
+        return self.text if self.answers == "yes/no" else f"{self.text} ({self.form})"
+
 
 @lru_cache(maxsize=256)  # for every text that is asked about
 def _form(categories: tuple[str, ...] | None) -> str:
@@ -166,10 +173,15 @@ def prompt_for(text: str, questions: Sequence[Question], *, confidence: bool = F
     return f"{head}\n<text>\n{text}\n</text>\n{asked}"
 
 
-def prompt_hash(
+def instructions_hash(*, confidence: bool, tokens: bool = False) -> str:
+    """A hash of what a model is told beside the questions."""
+    return old_prompt_hash({}, confidence=confidence, tokens=tokens)
+
+
+def old_prompt_hash(
     questions: Mapping[str, Question], *, confidence: bool, tokens: bool = False
 ) -> str:
-    """A hash of the instructions, and of the questions that are known by a name of their own."""
+    """A hash of the instructions and a list of questions, by which 0.2 kept their answers."""
     named = [(name, q.text, q.form) for name, q in questions.items() if name != q.text]
     forms = [(q.text, q.form) for q in questions.values() if q.answers != "yes/no"]
     sure = _SURE if confidence else "log-probabilities" if tokens else ""
@@ -192,28 +204,21 @@ def read_reply(
 ) -> list[float]:
     """The values of a reply, one per question (and one more for its confidence, if asked).
 
-    A category becomes its place; "unknown" is a gap where a number was asked. Whatever is not an
-    answer to the questions that were asked is a :class:`~thrifty.errors.MalformedAnswer`.
+    Read as models write: a JSON object by itself, in a fence or among words, thoughts before it,
+    numbered lines, or one bare answer to one question. A category becomes its place; "unknown" is a
+    gap where a number was asked. Whatever is not an answer to the questions that were asked is a
+    :class:`~thrifty.errors.MalformedAnswer`.
 
     >>> read_reply('{"1": 45, "2": "yes"}', [Question("Age?", "number"), Question("Ill?")])
     [45.0, 1.0]
+    >>> read_reply("Yes, because he has a fever.", [Question("Ill?")])
+    [1.0]
     """
-    body = reply.strip()
-    if body.startswith("```"):  # models like to wrap it
-        body = body.strip("`").removeprefix("json").strip()
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        said = "the model must reply with one JSON object; it wrote text."
-        raise MalformedAnswer(said) from error
-    if not isinstance(found, dict):
-        raise MalformedAnswer(
-            f"the model must reply with one JSON object; it wrote a {type(found).__name__}."
-        )
+    found = _answers_in(_THOUGHTS.sub("", reply).strip(), questions)
     asked = [str(i) for i in range(1, len(questions) + 1)]
-    if sorted(found) != sorted(asked):
-        lacking = [a for a in asked if a not in found]
-        extra = sorted(set(found) - set(asked))[:3]
+    lacking = [a for a in asked if a not in found]
+    extra = sorted(key for key in found if key not in asked)[:3]
+    if lacking or extra:
         raise MalformedAnswer(
             f"the model was asked {len(asked)} questions; it did not answer {lacking or 'none'} of "
             f"them and answered {extra or 'no'} other(s)."
@@ -221,14 +226,71 @@ def read_reply(
     values: list[float] = []
     for key, question in zip(asked, questions):
         answer, sure = found[key], None
-        if confidence:
-            if not isinstance(answer, dict) or not {"answer", "confidence"} <= set(answer):
-                raise MalformedAnswer(f"question {key} came without its confidence.")
-            answer, sure = answer["answer"], answer["confidence"]
+        if isinstance(answer, dict) and "answer" in answer:
+            answer, sure = answer["answer"], answer.get("confidence")
+        if confidence and sure is None:
+            raise MalformedAnswer(f"question {key} came without its confidence.")
         values.append(_value(answer, question, key))
         if confidence:
             values.append(_confidence(sure, key))
     return values
+
+
+#: what models that reason write before they answer
+_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
+_NUMBERED = re.compile(r"^\s*[\"'*]*(\d{1,4})[\"'*]*\s*[.):]\s+(.+?)\s*$", re.MULTILINE)
+_KEY = re.compile(r"^(?:q|question|answer)?\s*(\d{1,4})\s*[.):]?$", re.IGNORECASE)
+
+
+def _answers_in(text: str, questions: Sequence[Question]) -> dict[str, Any]:
+    """The answers of a reply by the numbers of their questions."""
+    places = [m.group(1).strip() for m in _FENCE.finditer(text)] + [text]
+    for place in places:
+        found = _first_json(place)
+        if isinstance(found, dict):
+            return _by_number(found, questions)
+        if isinstance(found, list) and place.startswith("["):
+            return {str(i): answer for i, answer in enumerate(found, 1)}
+    if not text:
+        raise MalformedAnswer(
+            "the model wrote nothing: it refused, or its thoughts took all the tokens there were. "
+            "ChatServer(reasoning=...) leaves room for thoughts (docs/howto/language_models.md)."
+        )
+    lines: dict[str, Any] = dict(_NUMBERED.findall(text))
+    if lines and len(questions) > 1:
+        return lines
+    if len(questions) == 1:
+        return {"1": lines.get("1", text)}
+    raise MalformedAnswer(f"the model must reply with one JSON object; it wrote {text[:80]!r}.")
+
+
+def _first_json(text: str) -> Any:
+    """The first JSON object or list in a text; None: there is none that can be read."""
+    decoder = json.JSONDecoder()
+    for at in [m.start() for m in re.finditer(r"[{\[]", text)][:20]:
+        try:
+            return decoder.raw_decode(text, at)[0]
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _by_number(found: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, Any]:
+    """Answers by the numbers of their questions; what explains them is left out."""
+    texts = {q.text.strip().casefold(): str(i) for i, q in enumerate(questions, 1)}
+    out: dict[str, Any] = {}
+    for key, answer in found.items():
+        said = _KEY.match(key.strip())
+        number = said.group(1).lstrip("0") if said else texts.get(key.strip().casefold())
+        if number is None and len(questions) == 1 and key.casefold() == "answer":
+            number = "1"
+        if number is None:
+            continue  # an explanation, a confidence that nobody asked for
+        if number in out:
+            raise MalformedAnswer(f"question {number} was answered twice.")
+        out[number] = answer
+    return out
 
 
 def token_confidence(
@@ -265,28 +327,66 @@ def token_confidence(
     return out
 
 
+#: words for "the text does not say"
+_UNKNOWN = {
+    "", "unknown", "n/a", "na", "none", "null", "not stated", "not mentioned", "not given",
+    "not specified", "not available", "unclear", "cannot be determined", "can't be determined",
+}  # fmt: skip
+#: other words for the answers of a yes-or-no question
+_YES_NO_WORDS = {"true": "yes", "y": "yes", "ja": "yes", "false": "no", "n": "no", "nein": "no"}
+_NUMBER = re.compile(
+    r"^[~≈]?\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|[+-]?\.\d+)"
+    r"\s*(?:[%°µ]?[a-zA-Zµ/²³%°]*\.?(?:\s[a-zA-Z/]+\.?)?)$"
+)
+#: what may follow a category: a reason, never another word of the answer itself
+_REASON = re.compile(r"^\s*(?:[,.;:!(\n–—-]|because\b|since\b)", re.IGNORECASE)
+
+
 def _value(answer: Any, question: Question, key: str) -> float:
+    said = "" if answer is None else str(answer).strip().strip("\"'`*").strip()
     if question.categories is None:
-        if isinstance(answer, str) and answer.strip().lower() == "unknown":
+        if said.rstrip(".!").casefold() in _UNKNOWN:
             return math.nan
-        try:
-            number = float(answer) if not isinstance(answer, bool) else math.inf
-        except (TypeError, ValueError):
-            number = math.inf
+        found = None if isinstance(answer, bool) else _NUMBER.match(said)
+        number = float(found.group(1).replace(",", "")) if found else math.inf
         if not math.isfinite(number):
             raise MalformedAnswer(f"question {key} must be answered with a number or 'unknown'.")
         return number
-    if isinstance(answer, bool):
-        answer = "yes" if answer else "no"
-    words = {c.lower(): float(i) for i, c in enumerate(question.categories)}
-    said = str(answer).strip().lower()
-    if said not in words:
-        raise MalformedAnswer(f"question {key} must be answered with {question.form}.")
-    return words[said]
+    place = _category(said, question)
+    if place is None:
+        raise MalformedAnswer(
+            f"question {key} must be answered with {question.form}; the model wrote {said[:60]!r}."
+        )
+    return float(place)
+
+
+def _category(said: str, question: Question) -> int | None:
+    """The place of the category that an answer is, whatever its case, punctuation and reasons."""
+    assert question.categories is not None
+    words = {c.casefold(): i for i, c in enumerate(question.categories)}
+    low = said.casefold()
+    if low in words:
+        return words[low]
+    bare = low.strip(" \t\"'`*.!,;:()[]")
+    if question.answers == "yes/no":
+        bare = _YES_NO_WORDS.get(bare, bare)
+    if bare in words:
+        return words[bare]
+    if bare in _UNKNOWN and (bare or not said):
+        return words.get("unknown")
+    start = low.lstrip(" \t\"'`*([")
+    for word in sorted(words, key=len, reverse=True):
+        if start.startswith(word) and _REASON.match(start[len(word) :].lstrip("\"'`*)]")):
+            return words[word]
+    return None
 
 
 def _confidence(given: object, key: str) -> float:
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    if isinstance(given, int | float) and number and 0 <= given <= 1:
-        return float(given)
+    try:
+        number = math.nan if isinstance(given, bool) else float(str(given).strip().rstrip("%"))
+    except ValueError:
+        number = math.nan
+    number = number / 100 if str(given).strip().endswith("%") else number
+    if 0 <= number <= 1:
+        return number
     raise MalformedAnswer(f"the confidence of question {key} must lie between 0 and 1.")

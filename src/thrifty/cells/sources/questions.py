@@ -23,25 +23,26 @@ from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.prices.tokens import Rates, estimated_tokens
 from thrifty.cells.sources.answered import Answered
-from thrifty.cells.sources.callable import CallableSource, CallLimits
+from thrifty.cells.sources.callable import CallableSource, CallLimits, LooksUp
 from thrifty.cells.sources.prompts import (
     Question,
     QuestionsLike,
     content_key,
+    instructions_hash,
+    old_prompt_hash,
     prompt_for,
-    prompt_hash,
     read_questions,
     read_reply,
     token_confidence,
 )
 from thrifty.errors import BadInput, MalformedAnswer
 
-__all__ = ["DryRun", "QuestionSource", "Reply"]
+__all__ = ["CONFIDENCE", "DryRun", "QuestionSource", "Reply"]
 
 #: tokens around the questions: braces, keys, what a chat adds
 _AROUND = 24
 #: of the feature that holds how sure an answer is
-_SUFFIX = " (confidence)"
+CONFIDENCE = " (confidence)"
 
 #: seconds until a batch has ended by itself, whatever became of it: providers promise a day
 _BATCH_WINDOW = 90_000.0
@@ -59,6 +60,9 @@ class Reply:
     model: str = ""
     #: what was written token by token, with its log-probabilities; None: not said
     tokens: tuple[tuple[str, float], ...] | None = None
+    #: why it ended, "length" where it was cut off; and what was said instead of an answer
+    ended: str = ""
+    refusal: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,13 +155,23 @@ class QuestionSource(CallableSource):
             if self._with_confidence:
                 features.append(self._sure(key))
                 kinds[self._sure(key)] = "number"
-        own = f"{name + ' ' if name else ''}{self.model}{'@' + version if version else ''}"
+        hashed = instructions_hash(confidence=self.confidence, tokens=self._from_tokens)
+
+        def kept(models: str, hashed: str = hashed) -> str:
+            whose = f"{models}{'@' + version if version else ''}"
+            return f"{name + ' ' if name else ''}{whose} {hashed}"
+
+        #: under which name a store keeps what each of them answers, and what 0.2 called all of it
+        self._kept = [kept(one.model) for one in self._answerers]
+        self._before = kept(
+            self.model,
+            old_prompt_hash(self.questions, confidence=self.confidence, tokens=self._from_tokens),
+        )
         patience = {"timeout": _BATCH_WINDOW} if batch else {}
         chosen = CallLimits(**{"concurrency": 8, "again": again, **patience, **limits})
         # A prompt is about one text, so that each is a purchase of its own: what was answered is
         # settled and what was refused is refused, text by text.
         chosen = replace(chosen, max_examples=1)
-        hashed = prompt_hash(self.questions, confidence=self.confidence, tokens=self._from_tokens)
         super().__init__(
             self._answer,
             examples=ids,
@@ -167,7 +181,7 @@ class QuestionSource(CallableSource):
             boolean=False,
             allow_missing=True,
             limits=chosen,
-            name=f"{own} {hashed}",
+            name=kept(" and ".join(sorted({one.model for one in self._answerers}))),
         )
         self.per_call = self._heads(self._cheapest)
 
@@ -211,6 +225,16 @@ class QuestionSource(CallableSource):
     def _add(self, feature: str, question: Question, who: int) -> None:
         if feature in self.questions:
             raise BadInput(f"the question {feature!r} is there twice.")
+        same = [
+            one
+            for one, q in self.questions.items()
+            if q.wording == question.wording and self._who[one] == who
+        ]
+        if same:
+            raise BadInput(
+                f"{feature!r} and {same[0]!r} are the same question to the same answerer: leave "
+                "one of them out."
+            )
         self.questions[feature], self._who[feature] = question, who
 
     @property
@@ -219,7 +243,33 @@ class QuestionSource(CallableSource):
 
     @staticmethod
     def _sure(name: str) -> str:
-        return name + _SUFFIX
+        return name + CONFIDENCE
+
+    # -- what a store calls them --------------------------------------------------------------
+
+    def stored_name(self, feature: int) -> str:
+        """An answer belongs to the question as it is worded, whatever it is called here."""
+        name = self.feature_names[feature]
+        sure = name not in self.questions
+        question = self.questions[name.removesuffix(CONFIDENCE) if sure else name]
+        return self._sure(question.wording) if sure else question.wording
+
+    def stored_source(self, feature: int) -> str:
+        """And to who gave it, whoever else is in the list."""
+        return self._kept[self._who[self.feature_names[feature].removesuffix(CONFIDENCE)]]
+
+    def numbered(self, look: LooksUp, features: Sequence[int]) -> NDArray[np.int32]:
+        """Of each answerer by itself."""
+        out = np.full(len(features), -1, dtype=np.int32)
+        sources = np.array([self.stored_source(f) for f in features])
+        for source in dict.fromkeys(sources.tolist()):
+            at = np.flatnonzero(sources == source).tolist()
+            out[at] = look("feature", [self.stored_name(features[i]) for i in at], source)
+        return out
+
+    def formerly(self) -> tuple[str, Sequence[str]]:
+        """0.2 kept answers under a hash of the whole list, by the names of the features."""
+        return self._before, self.feature_names
 
     # -- what it costs ------------------------------------------------------------------------
 
@@ -253,15 +303,18 @@ class QuestionSource(CallableSource):
             self._tokens(prompt_for(text, [], confidence=self.confidence))
             for text in self._texts.values()
         ]
-        return np.array([rates.cost(head + _AROUND, _AROUND) for head in heads], np.int64)
+        written = _AROUND + int(getattr(self._answerers[who].given, "reasoning", 0))
+        return np.array([rates.cost(head + _AROUND, written) for head in heads], np.int64)
 
     def tariff(self, prices: PriceList) -> Tariff:
         """Questions at their margins, and what a call costs for each text."""
         who = None
         if len(self._answerers) > 1:
-            named = [n.removesuffix(_SUFFIX) for n in self.feature_names]
+            named = [n.removesuffix(CONFIDENCE) for n in self.feature_names]
             who = np.array([self._who[n] for n in named], dtype=np.int64)
-        return replace(super().tariff(prices), per_call=self.per_call, asker=who)
+        return replace(
+            super().tariff(prices), per_call=self.per_call, asker=who, caller=self._cheapest
+        )
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -312,7 +365,7 @@ class QuestionSource(CallableSource):
         try:
             values = read_reply(reply.text, questions, confidence=self.confidence)
         except MalformedAnswer as error:
-            return Answered(error, cost=cost)
+            return Answered(_why(reply, error), cost=cost)
         step = 2 if self.confidence else 1
         by_name: dict[str, object] = dict(zip(asked, map(_word, questions, values[::step])))
         if self.confidence:
@@ -360,6 +413,18 @@ class QuestionSource(CallableSource):
             f"QuestionSource({self.n_examples} texts x {len(self.questions)} questions to "
             f"{self.model}; a call up to {most})"
         )
+
+
+def _why(reply: Reply, error: MalformedAnswer) -> MalformedAnswer:
+    """What is wrong with a reply, where more is known than that it is no answer."""
+    if reply.refusal:
+        return MalformedAnswer(f"the model refused: {reply.refusal[:200]!r}.")
+    if reply.ended == "length":
+        return MalformedAnswer(
+            "the reply was cut off before its end: give the question a larger longest=, or the "
+            "server room for thoughts, ChatServer(reasoning=...)."
+        )
+    return error
 
 
 def _word(question: Question, value: float) -> object:

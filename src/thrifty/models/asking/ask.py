@@ -29,9 +29,8 @@ from thrifty.models.asking.own_rounds import ask_in_own_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
-from thrifty.models.fits.boosting import in_one_thread
-from thrifty.models.fits.fitted import FittedNumbers
-from thrifty.models.fits.fitting import fit_regressor
+from thrifty.models.fits.fitting import Fitted, fit_table
+from thrifty.models.fits.threads import in_one_thread
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
@@ -81,7 +80,7 @@ class AsksForNumbers(Protocol):
     features_: Ints
     estimator: EstimatorLike | None
     random_state: int | None
-    _prefixes: dict[object, FittedNumbers]
+    _prefixes: dict[object, Fitted]
 
     def numbers(self, values: Floats) -> Floats:
         """From the values of ``features_`` alone."""
@@ -273,5 +272,5 @@ def _answers(model: AsksForNumbers, cells: Cells, rows: Ints, k: int) -> Floats:
     if k not in model._prefixes:
         with in_one_thread():
             seed = model.random_state or 0
-            model._prefixes[k] = fit_regressor(table.prefix(k), model.estimator, seed=seed)
+            model._prefixes[k] = fit_table(table.prefix(k), model.estimator, seed=seed)
     return np.asarray(model._prefixes[k].predict(values), dtype=np.float64)

@@ -146,10 +146,8 @@ def certify(
 
 def _aside(table: Table, p: float, seed: int) -> Ints:
     """Half of the rows that chose no feature, thinned to be drawn as new rows are."""
-    if table.effects is not None:
-        raise _cannot(p, "every row of a wide Boolean table took part in choosing its features")
     fresh = np.arange(table.looked, table.n_rows)
-    fresh = fresh[(table.rows[fresh] >= 0) & table.bought[fresh].all(axis=1)]
+    fresh = fresh[table.bought[fresh].all(axis=1)]
     rng = np.random.default_rng([seed, 77])
     fresh = rng.permutation(fresh)[: len(fresh) // 2]
     if len(fresh):

@@ -4,7 +4,7 @@ A prefix that is scaled on rows by which its features were put in order states t
 tables rows that stopped after three answers were right in .60 to .65 of the cases where .94 was
 stated. So the order is found again without a third of the rows, and the prefixes of *that* order
 are fitted without them; what they say of the rows left out is what prefixes of this length are
-worth. Beliefs of the way of buying lose what those rows said, too (to first order).
+worth.
 """
 
 from __future__ import annotations
@@ -17,12 +17,8 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.asking.order import Order
-from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import fit_unmeasured, which_categories
-from thrifty.models.fits.folds import stratified_k_folds
-from thrifty.models.fits.mixture import Mixture
-from thrifty.models.fits.quality_wide import table_without
-from thrifty.models.fits.quick_mixture import ForAllLengths, fit_parts, mix
+from thrifty.models.fits.fitting import Fitted, fit_prefix
+from thrifty.models.fits.folds import make_folds
 from thrifty.models.table import Table
 from thrifty.typing import EstimatorLike
 
@@ -36,7 +32,6 @@ __all__ = [
     "cross_fitted",
     "fill_between",
     "fitted_places",
-    "mixtures_left_out",
     "parted_by",
     "useful_rows",
 ]
@@ -123,57 +118,13 @@ def cross_fitted(
     for out, rest, k, which in _pipelines(table, parted, lengths):
         known[k, out] = table.bought[np.ix_(out, which)].all(axis=1)
         if len(which) and k in fitted:
-            model = fit_unmeasured(_useful(rest.of_features(which)), estimator, seed=seed)
-            values = table.of_features(which).of_rows(out).filled()
+            model = fit_prefix(_useful(rest.of_features(which)), estimator, seed=seed)
+            values = table.of_features(which).of_rows(out).values
             p[k, out] = all_classes(model, values, len(shares))
     logs = np.log(p)
     fill_between(logs, lengths, fitted)
     p = np.exp(logs)
     return CrossFitted(p / p.sum(axis=2, keepdims=True), known)
-
-
-def mixtures_left_out(
-    table: Table,
-    features: Sequence[Sequence[int]],
-    parted: Parted,
-    shares: Floats,
-    judged: Ints,
-    seed: int,
-) -> tuple[list[Mixture | None], CrossFitted]:
-    """The default mixture at each beginning of an order, and what pipelines say of rows left out.
-
-    The pipelines' parts also say how those on all rows are mixed.
-    """
-    lengths, n_classes = [len(some) for some in features], len(shares)
-    columns = 1 if n_classes == 2 else n_classes
-    left_out = np.zeros((len(lengths), 4, table.n_rows, columns))
-    n_parts, fitted = 4, fitted_places(lengths)
-    known = np.zeros((len(lengths), table.n_rows), dtype=bool)
-    values, told, every = table.filled(), which_categories(table), np.arange(table.n_rows)
-    ready = ForAllLengths.of(values, table.labels, table.weights, told, n_classes)
-    for out, _, k, which in _pipelines(table, parted, lengths):
-        known[k, out] = table.bought[np.ix_(out, which)].all(axis=1)
-        if len(which) and k in fitted:
-            rest = np.setdiff1d(every, out)
-            rest = rest[useful_rows(table.of_rows(rest).of_features(which))]
-            parts = fit_parts(ready, rest, which, seed, kept=False)
-            said = parts.scores(values[np.ix_(out, which)])
-            n_parts = min(n_parts, len(said))
-            for one, scores in zip(left_out[k], said):
-                one[out] = scores
-    fill_between(left_out, lengths, [k for k in fitted if lengths[k]])
-    p = np.tile(shares, (len(lengths), table.n_rows, 1))
-    models: list[Mixture | None] = []
-    at = {int(f): j for j, f in enumerate(table.features)}
-    for k, some in enumerate(features):
-        if not len(some):
-            models.append(None)
-            continue
-        which = np.array([at[f] for f in some], dtype=np.int64)
-        parts = fit_parts(ready, useful_rows(table.of_features(which)), which, seed)
-        model, p[k] = mix(parts, list(left_out[k, :n_parts]), table.labels, table.weights, judged)
-        models.append(model)
-    return models, CrossFitted(np.clip(p, 1e-6, 1.0), known)
 
 
 def _pipelines(
@@ -182,7 +133,7 @@ def _pipelines(
     """Rows left out, the others, a length by its place, and the columns that it has there."""
     at = {int(f): j for j, f in enumerate(table.features)}
     for out, order in parted:
-        rest = table_without(table, out)
+        rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), out)).weighing_as(table)
         for k, length in enumerate(lengths):
             yield out, rest, k, np.array([at[f] for f in beginning(order, length)], dtype=np.int64)
 
@@ -194,15 +145,17 @@ def _useful(part: Table) -> Table:
 
 def parted_by(table: Table, choose: Choose, seed: int) -> Parted | None:
     """Thirds of the rows with an order found without each; None where rows are too few."""
-    own = np.flatnonzero(table.rows >= 0)
-    counts = np.unique(table.labels[own], return_counts=True)[1]
-    if len(counts) < len(np.unique(table.labels)) or counts.min() < LEAST:
+    codes = np.unique(table.labels, return_inverse=True)[1].reshape(-1)
+    if np.bincount(codes).min() < LEAST:
         return None
-    groups = None if table.groups is None else table.groups[own]
-    codes = np.unique(table.labels[own], return_inverse=True)[1]
-    fold = stratified_k_folds(codes, FOLDS, seed, groups)
-    parts = [own[fold == i] for i in range(FOLDS)]
-    return [(out, choose(table_without(table, out))) for out in parts]
+    fold = make_folds(len(codes), FOLDS, seed, codes, table.groups)
+    if fold is None:
+        return None
+    found = []
+    for i in range(FOLDS):
+        rest = table.of_rows(np.flatnonzero(fold != i)).weighing_as(table)
+        found.append((np.flatnonzero(fold == i), choose(rest)))
+    return found
 
 
 def beginning(order: Order, length: int) -> list[int]:
@@ -218,18 +171,18 @@ def beginning(order: Order, length: int) -> list[int]:
 def useful_rows(part: Table, enough: int = 20) -> Ints:
     """Rows with every cell of the prefix, where there are enough of each class; else all rows.
 
-    A table with the background's means at hand fills its holes with them, and needs but one.
+    What was not bought is a gap to the model then.
     """
     everyone = np.arange(part.n_rows)
     if part.is_whole:
         return everyone
     share = part.bought.mean(axis=1)
-    useful = np.flatnonzero(share == 1 if part.centres is None else share > 0)
+    useful = np.flatnonzero(share == 1)
     counts = np.bincount(part.labels[useful], minlength=int(part.labels.max()) + 1)
     return useful if counts.min() >= enough else everyone
 
 
-def all_classes(model: FittedClasses, values: Floats, n_classes: int) -> Floats:
+def all_classes(model: Fitted, values: Floats, n_classes: int) -> Floats:
     """Probabilities over all class codes; a class that a fold lacked gets none."""
     p = np.zeros((len(values), n_classes))
     if len(values):

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
 from thrifty.lazy.asking import FINISHED
-from thrifty.lazy.stopping import StoppingRule, entropy
+from thrifty.lazy.stopping import StoppingRule, Sure, entropy
 from thrifty.models.asking.joint_order import find_joint_order
 from thrifty.models.asking.joint_tables import joined, same_rows, together
 from thrifty.models.asking.order import Price
+from thrifty.models.asking.plan import Hope
 from thrifty.models.asking.prefixes import Prefix, Prefixes, fit_lengths, scaled
-from thrifty.models.asking.shared_forest import with_shared_forest
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
@@ -91,8 +91,6 @@ def joint_prefixes(
     for table, half, estimator in zip(block, halves, estimators):
         parted = [(np.flatnonzero(half == i), without[i]) for i in range(FOLDS)]
         fits.append(fit_lengths(table, order, estimator, seed=seed, sizes=sizes, parted=parted))
-    if same_rows(block) and not any(estimators):
-        fits = with_shared_forest(fits, weights, seed)
     made = [scaled(one, price) for one in fits]
     steps = [part.features for part in made[0].parts]
     joint = JointPrefixes(tuple(steps), tuple(made), True)
@@ -221,6 +219,10 @@ class _Walk:
         self.p = [np.repeat(t.shares[None, :], n_rows, axis=0) for t in joint.tasks]
         self.why = [np.full(n_rows, "", dtype="<U12") for _ in joint.tasks]
         self.at = [np.full(n_rows, -1) for _ in joint.tasks]
+        self.hopes = [
+            Hope(task.seen, task.shares, rule) if isinstance(rule, Sure) and rule.give_up else None
+            for task, rule in zip(joint.tasks, stops)
+        ]
 
     def run(self) -> JointAnswers:
         going = np.arange(len(self.cost))
@@ -291,5 +293,10 @@ class _Walk:
             if rule is not None:
                 done = asks & costs & rule.stops(self.p[t][rows], task.shares)
                 self.why[t][rows[done]] = rule.reason
+            hope = self.hopes[t]
+            if hope is not None and k < len(task.seen):
+                lost = asks & costs & ~done & hope.is_lost(k, self.p[t][rows])
+                self.why[t][rows[lost]] = "hopeless"
+                done |= lost
             going |= asks & ~done
         return rows[going]

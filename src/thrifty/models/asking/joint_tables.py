@@ -42,7 +42,7 @@ def joined(tables: Sequence[Table]) -> list[Table] | None:
     told = tuple(sizes[f] for f in features.tolist())
     out = []
     for table, key in zip(tables, keys):
-        own = np.flatnonzero((key != 0) & (table.rows >= 0))
+        own = np.flatnonzero(key != 0)
         at = np.searchsorted(every, key[own])
         part = table.of_rows(own)
         out.append(
@@ -51,10 +51,9 @@ def joined(tables: Sequence[Table]) -> list[Table] | None:
                 features=features,
                 values=values[at],
                 bought=bought[at],
-                centres=None,
-                effects=None,
+                background=None,
+                first=0,
                 categories=told if any(told) else (),
-                looked=0,
                 keys=key[own],
             ).weighing_as(table)
         )
@@ -114,5 +113,5 @@ def _keys(tables: Sequence[Table]) -> list[Keys] | None:
             first.values[:, ours], other.values[:, theirs], equal_nan=True
         ):
             return None
-    numbers = np.where(first.rows >= 0, first.rows + 1, 0).astype(np.uint64)
+    numbers = (first.rows + 1).astype(np.uint64)
     return [numbers] * len(tables)

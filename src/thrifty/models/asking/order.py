@@ -9,13 +9,13 @@ of it. Nothing is bought: everything is read off the table that was bought for l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.fits.folds import stratified_k_folds
+from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.fits.score_test import bin_codes, gains, significant
 from thrifty.models.table import Table
@@ -106,15 +106,15 @@ def find_order(
     compared : int
         how many of the best candidates are cross-validated at each step
     """
-    search = OrderSearch(table.own(), price, orders, exponent, folds, seed, compared)
-    if table.effects is None:
+    search = OrderSearch(table, price, orders, exponent, folds, seed, compared)
+    if table.is_whole:
         return search.run()
-    together = replace(table.own().block(), effects=None)
+    together = table.block()
     sizes = np.unique(together.labels, return_counts=True)[1]
     if len(sizes) < 2 or sizes.min() < _TOGETHER:
-        return search.by_belief(table.effects, [])
-    first = OrderSearch(together, price, orders, exponent, folds, seed, compared).one_at_a_time()
-    return search.by_belief(table.effects, [f for step in first for f in step])
+        return search.as_ranked([])
+    first = OrderSearch(together, price, orders, exponent, folds, seed, compared).run()
+    return search.as_ranked(first.features())
 
 
 class OrderSearch:
@@ -156,7 +156,8 @@ class OrderSearch:
     def fold(self) -> Ints:
         """Which rows are left out together."""
         folds, seed = self._folds
-        return stratified_k_folds(self.y, folds, seed, self.table.groups)
+        found = make_folds(len(self.y), folds, seed, self.y, self.table.groups)
+        return deal_out(len(self.y), folds, self.table.groups) if found is None else found
 
     def price(self, wanted: Sequence[int]) -> float:
         owned = [self.names[i] for i in self.owned]
@@ -170,11 +171,6 @@ class OrderSearch:
     def run(self) -> Order:
         self._take_the_rest(self._take_one_at_a_time())
         return Order(self.named(), tuple(self.prices))
-
-    def one_at_a_time(self) -> tuple[tuple[int, ...], ...]:
-        """The first steps alone, those that are found one by one."""
-        self._take_one_at_a_time()
-        return self.named()
 
     def named(self) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(self.names[i] for i in step) for step in self.steps)
@@ -190,28 +186,12 @@ class OrderSearch:
             self.take(best.features)
         return present
 
-    def by_belief(self, effects: Floats, first: Sequence[int]) -> Order:
-        """Some features first, the rest by what the way of buying believes of each, per price^a.
-
-        A table with holes says little of features together, and which cells were bought depends on
-        the label: beliefs were made from all looks, each at its own rows. But they know nothing of
-        features that say the same, so where enough rows were bought together those rows say which
-        to ask first (medical, average precision with one, two and three features: .29 .50 .63 by
-        belief alone, .59 .70 .75 so).
-        """
+    def as_ranked(self, first: Sequence[int]) -> Order:
+        """Some features first, the rest as the table ranks them: it knows them on too few rows."""
         self.take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
-        for i in [self.names.index(f) for f in first]:
-            if i not in self.owned:
-                self.take((i,))
-        mu = np.full(len(effects), 0.5) if self.table.centres is None else self.table.centres
-        mu = np.clip(mu, 1e-4, 1 - 1e-4)
-        with_it = 1 / (1 + np.exp(-np.log(mu / (1 - mu)) - effects[:, 0]))
-        spread = 0.7 * mu * (1 - mu) + 0.3 * with_it * (1 - with_it)
-        worth = effects[:, 0] ** 2 * spread
-        each = [self.per_price(float(w), self.price([i])) for i, w in enumerate(worth)]
-        had = set(self.owned)
-        for i in np.argsort(-np.array(each), kind="stable").tolist():
-            if i not in had:
+        named = [self.names.index(f) for f in first]
+        for i in [*named, *range(len(self.names))]:
+            if i not in set(self.owned):
                 self.take((i,))
         return Order(self.named(), tuple(self.prices))
 

@@ -1,8 +1,8 @@
 """An order of its own for each row, where that pays: the next cell by what the row has shown.
 
-A model that answers from any subset, trees or latent classes, says how far each waiting cell is
+A model of latent classes, which answers from any subset, says how far each waiting cell is
 expected to lower a row's entropy, per price; the row leaves the fixed order where another cell
-promises more than the next of it (of trees half as much again). The first question is the same for
+promises more than the next of it. The first question is the same for
 all rows and is found two steps ahead, so that a cell which says nothing itself but which of the
 others counts is asked first. Answered is from the prefix of the longest beginning of the fixed
 order that is known, and what the model says more from all that is known.
@@ -15,22 +15,19 @@ longer prefixes follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.asking.any_subset import Codes, fit_any_subset
 from thrifty.models.asking.cross_fitted import Pipelines
-from thrifty.models.asking.latent_classes import fit_latent_classes
+from thrifty.models.asking.latent_classes import Codes, fit_latent_classes
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.fits.bins import Bins
 from thrifty.models.fits.calibration import fit_scaling_cautiously
-from thrifty.models.fits.fitting import which_categories
 from thrifty.models.fits.logistic import fit_slope, softmax
 from thrifty.models.table import Table
 from thrifty.typing import Json
@@ -43,20 +40,13 @@ MOST_STEPS = 12
 MOST_FEATURES = 64
 #: another cell must promise so many times what the next of the fixed order does; set by hand. What
 #: latent classes promise is exact, as far as they are right
-BEATS = {"trees": 1.5, "latent classes": 1.0}
+BEATS = 1.0
 #: standard errors by which rows left out must be answered better
 CLEAR = 3.0
 #: after the first pipeline it is given up below so many
 HOPE = 1.0
-#: ways to make a model that answers from any cells, and rough ones that look whether there is hope
-FITS: dict[str, Callable[..., SubsetModel]] = {
-    "trees": fit_any_subset,
-    "latent classes": fit_latent_classes,
-}
-ROUGH: dict[str, Callable[..., SubsetModel]] = {
-    "trees": partial(fit_any_subset, trees=50, copies=1),
-    "latent classes": partial(fit_latent_classes, rounds=5),
-}
+#: rounds of a rough model, which looks whether there is hope
+ROUGH_ROUNDS = 5
 #: questions that it asks
 ROUGH_STEPS = 6
 #: rows without which nothing is tried, and of each class
@@ -167,9 +157,9 @@ def own_order(
     pipes = fixed.pipelines
     classes, codes = np.unique(table.labels, return_inverse=True)
     table = replace(table, labels=codes.astype(np.int64))
-    own = np.flatnonzero(table.rows >= 0)
-    enough = len(own) >= LEAST_ROWS and np.bincount(codes[own]).min() >= LEAST_OF_CLASS
-    if pipes is None or not enough or not table.is_whole or table.effects is not None:
+    enough = table.n_rows >= LEAST_ROWS and np.bincount(codes).min() >= LEAST_OF_CLASS
+    # with two classes it paid nowhere
+    if pipes is None or len(classes) == 2 or not enough or not table.is_whole:
         return None
     steps = min(MOST_STEPS, len(_units(order)))
     if steps < 2:
@@ -178,11 +168,11 @@ def own_order(
     spent = np.zeros((steps + 1, table.n_rows))
     gains = np.zeros(table.n_rows)
 
-    def clear_without(i: int, kind: str, *, rough: bool = False) -> float:
+    def clear_without(i: int, *, rough: bool = False) -> float:
         """Standard errors after the pipelines up to i; a rough one looks at its own rows alone."""
         out, found = pipes.parted[i]
         rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), out))
-        chooser = _chooser(rest, found, price, len(classes), seed, exponent, kind, rough=rough)
+        chooser = _chooser(rest, found, price, len(classes), seed, exponent, rough=rough)
         walked = _walked(
             chooser, table, found, out, pipes, fixed, min(steps, ROUGH_STEPS) if rough else steps
         )
@@ -192,16 +182,12 @@ def own_order(
         some = np.concatenate([one for one, _ in pipes.parted[: i + 1]])
         return _clear(gains[some], table.weights[some])
 
-    # with two classes neither model paid anywhere, and one look is dear enough
-    kinds = ["trees"] if len(classes) == 2 else list(FITS)
-    hopes = {kind: clear_without(0, kind, rough=True) for kind in kinds}
-    kind = max(hopes, key=lambda one: hopes[one])
-    if hopes[kind] < HOPE:
+    if clear_without(0, rough=True) < HOPE:
         return None
     last = len(pipes.parted) - 1
-    if any(clear_without(i, kind) < (HOPE if i < last else CLEAR) for i in range(last + 1)):
+    if any(clear_without(i) < (HOPE if i < last else CLEAR) for i in range(last + 1)):
         return None
-    chooser = _chooser(table, order, price, len(classes), seed, exponent, kind)
+    chooser = _chooser(table, order, price, len(classes), seed, exponent)
     return along(chooser, fixed, *_steps(p, spent, fixed, pipes.judged, steps))
 
 
@@ -218,20 +204,21 @@ def _units(order: Order) -> list[tuple[int, ...]]:
 
 def _chooser(
     table: Table, order: Order, price: Price, n_classes: int, seed: int, exponent: float,
-    kind: str, *, rough: bool = False,
+    *, rough: bool = False,
 ) -> Chooser:  # fmt: skip
     """Fit the model and look two steps ahead for the first question."""
     units = _units(order)
     names = order.features()[: units[-1][-1] + 1]
     at = {int(f): j for j, f in enumerate(table.features)}
     part = table.of_features(np.array([at[f] for f in names], dtype=np.int64))
-    told = which_categories(part)
-    kinds = [False] * part.width if told is None else told.tolist()
-    fit = (ROUGH if rough else FITS)[kind]
-    model = fit(part.filled(), part.labels, part.weights, kinds, n_classes, seed)
+    kinds = [n > 0 for n in part.categories or (0,) * part.width]
+    rounds = {"rounds": ROUGH_ROUNDS} if rough else {}
+    model = fit_latent_classes(
+        part.values, part.labels, part.weights, kinds, n_classes, seed, **rounds
+    )
     free = order.features(1)
     prices = np.array([price(free, [names[i] for i in unit]) for unit in units])
-    blind = Chooser(model, tuple(units), prices, 0, exponent, BEATS[kind])
+    blind = Chooser(model, tuple(units), prices, 0, exponent, BEATS)
     return replace(blind, first=_first(blind, len(free)))
 
 
@@ -272,7 +259,7 @@ def _walked(
     at = {int(f): j for j, f in enumerate(table.features)}
     width = len(chooser.model.bins)
     which = np.array([at[f] for f in order.features()[:width]], dtype=np.int64)
-    codes = chooser.model.codes(table.of_features(which).of_rows(out).filled())
+    codes = chooser.model.codes(table.of_features(which).of_rows(out).values)
     known = np.zeros(codes.shape, dtype=bool)
     known[:, : len(order.steps[0])] = True
     sizes = [len(part.features) for part in fixed.parts]

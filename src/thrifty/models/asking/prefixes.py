@@ -22,16 +22,13 @@ from thrifty.models.asking.cross_fitted import (
     all_classes,
     cross_fitted,
     fitted_places,
-    mixtures_left_out,
     parted_by,
     useful_rows,
 )
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.fits.calibration import Scaling, fit_scaling, fit_scaling_cautiously
-from thrifty.models.fits.fitted import FittedClasses
-from thrifty.models.fits.fitting import fit_unmeasured, which_categories
-from thrifty.models.fits.folds import stratified_k_folds
-from thrifty.models.fits.mixture import fit_mixture_left_out
+from thrifty.models.fits.fitting import Fitted, fit_prefix
+from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike
 
@@ -76,7 +73,7 @@ class Prefix:
 
     features: tuple[int, ...]
     price: float
-    model: FittedClasses | None
+    model: Fitted | None
     scaling: Scaling
     price_after: float = 0.0
 
@@ -141,7 +138,7 @@ class Fits:
         with class codes as labels; ``classes`` are what they stand for
     beginnings : list of list of int
         the features of each length
-    models : sequence of FittedClasses or None
+    models : sequence of Fitted or None
         of each length; None where it has no feature
     p : array of float
         (lengths, rows, classes) from models that did not see a row
@@ -155,7 +152,7 @@ class Fits:
     classes: AnyArray
     shares: Floats
     beginnings: list[list[int]]
-    models: Sequence[FittedClasses | None]
+    models: Sequence[Fitted | None]
     p: Floats
     known: Bools
     judged: Ints
@@ -212,27 +209,23 @@ def fit_lengths(
     first = np.array([at[f] for f in order.features()[:FIRST]], dtype=np.int64)
     if choose is not None:
         parted = parted_by(table, choose, seed)
-    judged = _judged(table, first, everyone=bool(parted))
+    judged = _judged(table, first)
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
     beginnings = _beginnings(order, [s for s in steps if s <= len(order.steps)])
     known = np.ones((len(beginnings), table.n_rows), dtype=bool)
-    models: Sequence[FittedClasses | None]
-    if parted and estimator is None and table.effects is None:
-        models, left_out = mixtures_left_out(table, beginnings, parted, shares, judged, seed)
-        p_of, known = left_out.p, left_out.known
-    else:
-        fits = [
-            _fit_one(
-                table.of_features(np.array([at[f] for f in features], dtype=np.int64)),
-                estimator,
-                shares,
-                0 if parted else folds,
-                seed,
-            )
-            for features in beginnings
-        ]
-        models, p_of = [model for _, model in fits], np.array([p for p, _ in fits])
-    if parted and not (estimator is None and table.effects is None):
+    models: Sequence[Fitted | None]
+    fits = [
+        _fit_one(
+            table.of_features(np.array([at[f] for f in features], dtype=np.int64)),
+            estimator,
+            shares,
+            0 if parted else folds,
+            seed,
+        )
+        for features in beginnings
+    ]
+    models, p_of = [model for _, model in fits], np.array([p for p, _ in fits])
+    if parted:
         left_out = cross_fitted(
             table, parted, [len(some) for some in beginnings], shares, estimator, seed
         )
@@ -306,33 +299,19 @@ def _enough_of(judged: Ints, there: NDArray[np.bool_], codes: Ints) -> Ints:
     return some if counts.min() >= _ENOUGH else judged
 
 
-def _judged(table: Table, first: Ints, *, everyone: bool) -> Ints:
-    """Rows to calibrate and to plan with: those on which the first features were all bought, and
-    that chose none of the features; ``everyone``: those that did, too.
+def _judged(table: Table, first: Ints) -> Ints:
+    """Rows to calibrate and to plan with: those on which the first features were all bought.
 
-    A row that was never asked says nothing of what asking it brings, one of an earlier task has no
-    label. Where whole pipelines leave rows out, order and model were found without them, and more
-    rows say more than the choice of features flatters: spam at a 10 % bill, Sure(.9), was right in
-    .87 and .92 of the rows sure of either class (stated .94, .95) with the others alone, .90 and
-    .92 (.94, .94) with all. Chosen on spam, made_numbers, nhanes, medical, emotions, tox21_maccs
-    and thyroid0387_cost.
+    A row that was never asked says nothing of what asking it brings.
     """
-    own = table.rows >= 0
-    fresh = own & (everyone | (np.arange(table.n_rows) >= table.looked))
-    for some in (
-        fresh & table.bought[:, first].all(axis=1),
-        fresh,
-        own & table.bought[:, first].all(axis=1),
-    ):
-        rows = np.flatnonzero(some)
-        if np.bincount(table.labels[rows], minlength=int(table.labels.max()) + 1).min() >= _ENOUGH:
-            return rows
-    return np.flatnonzero(own)
+    rows = np.flatnonzero(table.bought[:, first].all(axis=1))
+    counts = np.bincount(table.labels[rows], minlength=int(table.labels.max()) + 1)
+    return rows if counts.min() >= _ENOUGH else np.arange(table.n_rows)
 
 
 def _fit_one(
     part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
-) -> tuple[Floats, FittedClasses | None]:
+) -> tuple[Floats, Fitted | None]:
     """Probabilities out of fold, and the model fitted on all rows."""
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
     if not len(part.features):
@@ -342,32 +321,25 @@ def _fit_one(
     p[fit_on], model = _left_out(chosen, estimator, shares, folds, seed)
     rest = np.setdiff1d(np.arange(part.n_rows), fit_on)
     if len(rest):  # rows without all of the prefix's cells: never fitted on, so left out as well
-        p[rest] = all_classes(model, part.filled()[rest], len(shares))
+        p[rest] = all_classes(model, part.values[rest], len(shares))
     return p, model
 
 
 def _left_out(
     part: Table, estimator: EstimatorLike | None, shares: Floats, folds: int, seed: int
-) -> tuple[Floats, FittedClasses]:
+) -> tuple[Floats, Fitted]:
     """The model, and what models without a row's fold say of it; no folds: nothing is said."""
-    if estimator is None and part.effects is None:  # the mixture leaves rows out anyway
-        mixture, p = fit_mixture_left_out(
-            part.filled(),
-            part.labels,
-            part.weights,
-            categories=which_categories(part),
-            seed=seed,
-            groups=part.groups,
-        )
-        return p, mixture
     p = np.repeat(shares[None, :], part.n_rows, axis=0)
     if not folds:
-        return p, fit_unmeasured(part, estimator, seed=seed)
-    fold, values = stratified_k_folds(part.labels, folds, seed, part.groups), part.filled()
+        return p, fit_prefix(part, estimator, seed=seed)
+    values = part.values
+    fold = make_folds(part.n_rows, folds, seed, part.labels, part.groups)
+    if fold is None:
+        fold = deal_out(part.n_rows, max(2, min(folds, part.n_rows)), part.groups)
     for i in np.unique(fold):
         train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         if len(np.unique(part.labels[train])) < 2:
             continue
-        model = fit_unmeasured(part.of_rows(train).weighing_as(part), estimator, seed=seed)
+        model = fit_prefix(part.of_rows(train).weighing_as(part), estimator, seed=seed)
         p[test] = all_classes(model, values[test], len(shares))
-    return p, fit_unmeasured(part, estimator, seed=seed)
+    return p, fit_prefix(part, estimator, seed=seed)

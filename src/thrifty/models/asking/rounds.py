@@ -2,8 +2,8 @@
 
 In a round every row that is still undecided buys the next prefix, the model of that prefix says
 what it thinks, and the rule says who stops. Rows stop because they are ``"sure"``, because going
-on is not ``"worth"`` it, because of ``"per_row"`` or ``"spend"``, or ``"finished"``: with all that
-the model has.
+on is not ``"worth"`` it, because it is ``"hopeless"`` that they become sure, because of
+``"per_row"`` or ``"spend"``, or ``"finished"``: with all that the model has.
 
 Where orders fill several features at once, steps bought one by one can cost more together than
 everything at once. No row pays more than that: a step that would leave the rest dearer than it has
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
-from thrifty.lazy.stopping import StoppingRule, entropy, expected_loss
-from thrifty.models.asking.plan import StoppingPlan, expected_falls, plan_for
+from thrifty.lazy.stopping import StoppingRule, Sure, entropy, expected_loss
+from thrifty.models.asking.plan import Hope, StoppingPlan, expected_falls, plan_for
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.typing import AnyArray
 
@@ -125,6 +125,9 @@ class Asking:
         self.why = np.full(n_rows, "", dtype="<U12")
         weighs = stop is not None and stop.weighs_falls
         self.falls = expected_falls(prefixes, stop) if stop is not None and weighs else None
+        self.hope: Hope | None = None
+        if isinstance(stop, Sure) and stop.give_up:
+            self.hope = Hope(prefixes.seen, prefixes.shares, stop)
         #: what everything costs each row, where steps may cost more; and who goes on to the end
         self.whole: Floats | None = None
         self.finish = np.zeros(len(prefixes))
@@ -248,4 +251,8 @@ class Asking:
             price = np.stack([self.price(rows, k, j) for j in later], axis=1)
             done = self.stop.stops(p, self.prefixes.shares, price, self.falls.fall(k, p))
         self.why[rows[done]] = self.stop.reason
+        if self.hope is not None:
+            lost = ~done & self.hope.is_lost(k, p)
+            self.why[rows[lost]] = "hopeless"
+            done = done | lost
         return np.sort(np.append(owned, rows[~done]))

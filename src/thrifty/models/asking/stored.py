@@ -10,13 +10,12 @@ import numpy as np
 
 from thrifty.array_types import Floats
 from thrifty.errors import StoreError
-from thrifty.models.asking.any_subset import any_subset_from_dict
 from thrifty.models.asking.joint import JointPrefixes
 from thrifty.models.asking.latent_classes import latent_classes_from_dict
-from thrifty.models.asking.own_order import BEATS, Chooser, OwnOrder, SubsetModel, along
+from thrifty.models.asking.own_order import Chooser, OwnOrder, SubsetModel, along
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.fits.calibration import Scaling
-from thrifty.models.fits.fitted import classes_from_dict
+from thrifty.models.fits.fitting import fitted_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
 
@@ -131,14 +130,12 @@ def _own_to_dict(own: OwnOrder) -> Json:
 
 
 def _own_from_dict(data: JsonLike, fixed: Prefixes) -> OwnOrder:
-    is_latent = data["model"].get("kind") == "latent classes"
-    read = latent_classes_from_dict if is_latent else any_subset_from_dict
-    model: SubsetModel = read(data["model"])
+    model: SubsetModel = latent_classes_from_dict(data["model"])
     units = tuple(tuple(int(i) for i in unit) for unit in data["units"])
     if any(not unit or min(unit) < 0 or max(unit) >= len(model.bins) for unit in units):
         raise StoreError("an order in the store asks for features that it does not have.")
     prices = np.array(data["prices"], dtype=np.float64)
-    beats = float(data.get("beats", BEATS["trees"]))  # stores of earlier versions have trees
+    beats = float(data["beats"])
     chooser = Chooser(model, units, prices, int(data["first"]), float(data["exponent"]), beats)
     most = data.get("most") or [None] * len(data["steps"])
     steps = [
@@ -157,7 +154,7 @@ def prefixes_from_dict(data: JsonLike) -> tuple[Prefixes, OwnOrder | None]:
         Prefix(
             tuple(int(f) for f in part["features"]),
             float(part["price"]),
-            None if part["model"] is None else classes_from_dict(part["model"]),
+            None if part["model"] is None else fitted_from_dict(part["model"]),
             _scaling(part["slope"], part["shift"], part.get("most")),
             float(part["price_after"]),
         )

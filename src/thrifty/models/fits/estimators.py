@@ -141,15 +141,8 @@ class Prepared:
         """None: a store keeps its words, and it is fitted again."""
 
 
-#: rows borrowed of earlier tasks go to a user's estimator where at most this share of them is
-#: labelled wrong; set beforehand, not measured (docs/models.md, Numbers, categories, gaps: Memory)
-_MOST_WRONG = 0.1
-
-
 def fit_user(table: Table, estimator: EstimatorLike, seed: int) -> Prepared:
     """A user's estimator, cloned, with the rows' weights; seeds come from the lifetime."""
-    if _wrong_labels(table) > _MOST_WRONG:
-        table = table.own()
     made = clone(estimator)
     given = made.get_params()
     seeds = [name for name in given if name.split("__")[-1] == "random_state"]
@@ -186,15 +179,6 @@ def drawn_by_weight(weights: Floats, labels: AnyArray, seed: int) -> Ints:
         heaviest = [np.flatnonzero(labels == c)[weights[labels == c].argmax()] for c in lost]
         drawn = np.append(drawn, np.array(heaviest, dtype=np.int64))
     return np.sort(drawn).astype(np.int64)
-
-
-def _wrong_labels(table: Table) -> float:
-    """How many of an earlier task's rows belong to the rare class, and are said not to."""
-    borrowed = table.rows < 0
-    if not borrowed.any():
-        return 0.0
-    other = table.labels == table.labels[borrowed][0]
-    return float(1 - table.weights[other].sum() / table.weights.sum())
 
 
 def _say_categories(estimator: BaseEstimator, categories: tuple[int, ...]) -> None:

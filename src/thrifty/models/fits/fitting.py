@@ -1,97 +1,137 @@
-"""From a bought table to what is fitted on it."""
+"""From bought tables to what is fitted on them; and reading it back from JSON.
+
+Values are those of the table's features, in their order, NaN for gaps. There is one fit of ours,
+the stack, with a first stage where features are known of every row; and a user's own estimator,
+prepared. A new kind of ours is a class with the methods of :class:`Fitted` and a line in `_LOADED`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats
+from thrifty.array_types import Floats
+from thrifty.errors import ThriftyError
+from thrifty.models.card import Card
 from thrifty.models.fits.estimators import fit_user
-from thrifty.models.fits.fitted import FittedClasses, FittedNumbers
-from thrifty.models.fits.linear_and_trees import fit_wide, joint_rows
-from thrifty.models.fits.linear_score import fit_linear
-from thrifty.models.fits.mixture import fit_mixture_left_out
-from thrifty.models.fits.number_mixture import fit_numbers, fit_numbers_left_out, kernels_of
-from thrifty.models.fits.quality import quality_of
-from thrifty.models.fits.quality_wide import quality_of_wide
-from thrifty.models.fits.rungs import fit_rungs
+from thrifty.models.fits.plain_trees import PlainTrees, Words, no_plain_trees
+from thrifty.models.fits.quality import Quality
+from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
+from thrifty.models.fits.two_stage import fit_two_stages, two_stage_from_dict
 from thrifty.models.table import Table
-from thrifty.typing import EstimatorLike
+from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
-__all__ = [
-    "default_fit",
-    "fit_classes",
-    "fit_regressor",
-    "fit_regressors_left_out",
-    "fit_unmeasured",
-    "which_categories",
-]
+__all__ = ["Fitted", "NotBrought", "fit_prefix", "fit_table", "fit_tables", "fitted_from_dict"]
 
 
-def fit_classes(
-    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
-) -> FittedClasses:
-    """Fit a classifier on what was bought; None: the default for this kind of table."""
-    return default_fit(table, seed) if estimator is None else fit_user(table, estimator, seed)
+class Fitted(Protocol):
+    """What every kind can: a classifier over class codes, or a regressor."""
+
+    @property
+    def classes_(self) -> AnyArray: ...
+    @property
+    def quality(self) -> Quality | None:
+        """From held-out rows; None where they cannot show it, or were not asked."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether its quality was looked for when it was fitted; if not, it can be later."""
+
+    @property
+    def error(self) -> float:
+        """Of numbers: root mean square on held-out rows; NaN where it was not measured."""
+
+    def predict_proba(self, values: Floats) -> Floats: ...
+    def predict(self, values: Floats) -> AnyArray: ...
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+
+    def scorecard(
+        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
+    ) -> Card | None:
+        """Its scorecard, or that of the part of it that is one; None where none is."""
+
+    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
+        """The same scores as a sum of small trees, for serving; BadInput where they are none."""
+
+    def to_dict(self) -> Json | None:
+        """Plain data, for JSON; None for those of others, which are fitted again."""
 
 
-def fit_regressor(
-    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
-) -> FittedNumbers:
-    """The same for numbers."""
-    return fit_numbers(table, seed) if estimator is None else fit_user(table, estimator, seed)
+_LOADED: dict[str, Callable[[JsonLike], Fitted]] = {
+    "Stack 3": stack_from_dict,
+    "TwoStage": two_stage_from_dict,
+}
 
 
-def fit_regressors_left_out(
-    tables: Sequence[Table], estimator: EstimatorLike | None = None, *, seed: int = 0
-) -> list[tuple[FittedNumbers, Floats | None]]:
-    """Of several labels; and what ours would say of their rows had they not seen them."""
+def fitted_from_dict(data: JsonLike) -> Fitted | None:
+    """The inverse of ``to_dict``; None where the format is of an earlier version."""
+    load = _LOADED.get(str(data.get("model")))
+    return None if load is None else load(data)
+
+
+def fit_table(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> Fitted:
+    """Fit what was bought; None: the stack."""
+    return fit_tables([table], estimator, seed)[0][0]
+
+
+def fit_tables(
+    tables: Sequence[Table], estimator: EstimatorLike | None = None, seed: int = 0
+) -> list[tuple[Fitted, Floats | None]]:
+    """The same for several labels, with what is said of their rows had they been left out."""
     if estimator is not None:
         return [(fit_user(table, estimator, seed), None) for table in tables]
-    near = kernels_of(tables, seed)
-    return [fit_numbers_left_out(table, seed, one) for table, one in zip(tables, near)]
+    plain = [table for table in tables if not table.first]
+    stacks = iter(fit_stacks(plain, seed)) if plain else iter(())
+    return [fit_two_stages(table, seed) if table.first else next(stacks) for table in tables]
 
 
-def fit_unmeasured(
-    table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0
-) -> FittedClasses:
-    """The same classifier, without a figure of its quality: for parts that nobody is shown."""
-    if estimator is not None or table.effects is None:
-        return fit_classes(table, estimator, seed=seed)
-    joint = joint_rows(table)
-    return fit_linear(table) if joint is None else fit_wide(table, joint, seed, quick=True)
+def fit_prefix(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> Fitted:
+    """The same for a beginning of the features: quickly, since others scale it."""
+    return fit_quickly(table, seed) if estimator is None else fit_user(table, estimator, seed)
 
 
-def default_fit(table: Table, seed: int) -> FittedClasses:
-    """Our own classifier for this kind of table, with its quality."""
-    if table.effects is not None:
-        joint = joint_rows(table)
-        if joint is None:  # too few rows for trees, and for a figure
-            return fit_linear(table)
-        wide = fit_wide(table, joint, seed)
-        return replace(wide, quality=quality_of_wide(wide, table, joint, seed))
-    if table.rungs and table.bought.all(axis=0).any():
-        return fit_rungs(table, seed)
-    mixture, left_out = fit_mixture_left_out(
-        table.filled(),
-        table.labels,
-        table.weights,
-        categories=which_categories(table),
-        seed=seed,
-        borrowed=table.rows < 0,
-        looked=table.looked,
-        groups=table.groups,
-    )
-    codes = np.searchsorted(mixture.classes_, table.labels).astype(np.int64)
-    own = np.flatnonzero(table.rows >= 0)
-    weights = table.of_rows(own).weighing_as(table).weights
-    groups = None if table.groups is None else table.groups[own]
-    quality = quality_of(left_out[own], codes[own], weights, seed, groups=groups)
-    return replace(mixture, quality=quality)
+class NotBrought:
+    """Stands in a store's model for a user's estimator that was not brought along.
 
+    >>> NotBrought({"class": "lib.Forest", "parameters": "Forest()"}).predict_proba(None)
+    Traceback (most recent call last):
+    ...
+    thrifty.errors.ThriftyError: this model was fitted with lib.Forest, which a store keeps as \
+text only: Forest(). Open it with Lifetime.open(store, family=thrifty.Models(that estimator)); it \
+is then fitted again on the cells that were bought, for nothing.
+    """
 
-def which_categories(table: Table) -> Bools | None:
-    """Which features of a table are categories; None: none of them."""
-    return np.array(table.categories, dtype=np.int64) > 0 if table.categories else None
+    quality = None
+    measured = True
+    error = np.nan
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self.words = dict(words)
+        self.classes_ = np.zeros(0, dtype=np.int64)
+
+    def predict_proba(self, values: object) -> Floats:
+        raise ThriftyError(
+            f"this model was fitted with {self.words['class']}, which a store keeps as text only: "
+            f"{self.words['parameters']}. Open it with Lifetime.open(store, "
+            "family=thrifty.Models(that estimator)); it is then fitted again on the cells that "
+            "were bought, for nothing."
+        )
+
+    predict = predict_proba
+
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+        return f"{type(self).__name__}, fitted on what was bought."
+
+    def scorecard(self, names: object, words: object, classes: object) -> None:
+        """None: what it was is not here."""
+
+    def as_trees(self, names: object, words: object) -> PlainTrees:
+        """Refused."""
+        raise no_plain_trees(self)
+
+    def to_dict(self) -> None:
+        """None: the store keeps the words."""

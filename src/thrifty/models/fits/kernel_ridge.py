@@ -16,25 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import StoreError
-from thrifty.models.fits.line import Columns, LineDesign, columns_from_dict
+from thrifty.models.fits.columns import Columns, columns_from_dict
 from thrifty.models.fits.plain_trees import Words, both
 from thrifty.typing import Json, JsonLike
 
-__all__ = [
-    "KernelRidge",
-    "Near",
-    "columns_of",
-    "fit_kernel",
-    "fit_kernels",
-    "kernel_from_dict",
-    "takes",
-]
+__all__ = ["KernelRidge", "columns_of", "fit_kernel", "kernel_from_dict", "takes"]
 
 #: penalties that are tried, on a kernel that is 1 for the same row
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -71,6 +62,11 @@ class KernelRidge:
     coefficients: Floats
     means: Floats
 
+    def __post_init__(self) -> None:
+        # laid out as a store gives them back: the layout of memory decides the last bits of sums
+        for name in _KEPT:
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+
     def scores(self, values: Floats) -> Floats:
         """(rows, c): what is said of each label."""
         z = self.columns.matrix(values) * self.scale
@@ -101,8 +97,6 @@ class KernelRidge:
         return {"columns": self.columns.to_dict(), **kept}
 
 
-#: a kernel, and what it says of each of its rows left out alone
-Near: TypeAlias = tuple[KernelRidge, Floats]
 #: what is kept of a fit, beside its columns
 _KEPT = ("scale", "rows", "coefficients", "means")
 #: rows that are asked at a time, for memory alone
@@ -151,11 +145,11 @@ def fit_kernel(
     unit = np.sqrt(wide) if wide > 0 else 1.0
     some = np.arange(len(z)) if len(z) <= _ROWS else np.linspace(0, len(z) - 1, _ROWS).astype(int)
     few = apart[np.ix_(some, some)] / unit**2
-    tried = [_Fit(n * few, labels[some]) for n in _NARROWER]
+    tried = [_KernelFit(n * few, labels[some]) for n in _NARROWER]
     narrower = _NARROWER[int(np.argmin([fit.wrong for fit in tried]))]
     fit = tried[_NARROWER.index(narrower)]
     if len(z) > _ROWS:
-        fit = _Fit(apart * (narrower / unit**2), labels)
+        fit = _KernelFit(apart * (narrower / unit**2), labels)
     times = np.sqrt(narrower) / unit
     return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.left_out
 
@@ -175,31 +169,7 @@ def columns_of(codes: Ints, n_classes: int) -> Floats:
     return hot if n_classes > 2 else hot[:, 1:]
 
 
-def fit_kernels(
-    lines: LineDesign, importances: Floats, asked: Sequence[tuple[Ints, Floats] | None]
-) -> list[Near | None]:
-    """A kernel for each of several tasks; those with labels on the same rows share the work.
-
-    ``asked``: of each task its rows and their (n, c) labels; None where there is to be none, which
-    is also what comes of too few rows or too many.
-    """
-    alike: dict[bytes, list[tuple[int, Ints, Floats]]] = {}
-    for t, task in enumerate(asked):
-        if task is not None and takes(len(task[0])) and len(lines.columns.feature):
-            alike.setdefault(task[0].tobytes(), []).append((t, *task))
-    found: list[Near | None] = [None] * len(asked)
-    for some in alike.values():
-        labels = np.hstack([one for _, _, one in some])
-        made = lines.made[some[0][1]]
-        kernel, left_out = fit_kernel(lines.columns, made, importances, labels)
-        end = 0
-        for t, _, one in some:
-            mine = slice(end, end := end + one.shape[1])
-            found[t] = kernel.of_labels(mine), left_out[:, mine]
-    return found
-
-
-class _Fit:
+class _KernelFit:
     """Coefficients of one kernel, with the penalty that rows left out ask for."""
 
     def __init__(self, apart: Floats, labels: Floats) -> None:
@@ -207,7 +177,9 @@ class _Fit:
         size, v = np.linalg.eigh(np.exp(-apart))
         along, each = v.T @ (labels - self.means), v * v
         spread = np.maximum(labels.var(axis=0), 1e-300)
-        self.wrong = np.inf
+        # where no penalty leaves a finite error, the mean is all that is said
+        self.wrong, self.coefficients = np.inf, np.zeros_like(labels)
+        self.left_out = np.tile(self.means, (len(labels), 1))
         for penalty in _PENALTIES:
             kept = 1 / (size + penalty)
             found = v @ (kept[:, None] * along)

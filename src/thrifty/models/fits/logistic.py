@@ -14,7 +14,6 @@ __all__ = [
     "fit_intercepts",
     "fit_penalised",
     "fit_slope",
-    "fit_two_classes",
     "slope_losses",
     "softmax",
 ]
@@ -92,23 +91,6 @@ def fit_penalised(
     options = {"maxiter": 200, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
     return found[:columns], found[columns:].reshape(d, columns)
-
-
-def fit_two_classes(
-    columns: Floats, is_one: Bools, strength: float, start: tuple[Floats, float] | None = None
-) -> tuple[Floats, float]:
-    """Coefficients and intercept of least summed log-loss + |coefficients|^2 / (2 strength).
-
-    ``start``: some that are known to be near.
-
-    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([False, True, False, True])
-    >>> fit_two_classes(x, y, 1.0)[0].round(2).tolist()
-    [0.45]
-    """
-    codes, ones = is_one.astype(np.int64), np.ones(len(is_one))
-    near = None if start is None else np.append(start[1], start[0])
-    at, found = fit_penalised(columns, codes, 2, ones, 1.0 / strength, tolerance=1e-8, near=near)
-    return found[:, 0], float(at[0])
 
 
 def _by_newton(

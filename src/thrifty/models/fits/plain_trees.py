@@ -14,12 +14,11 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.fits.bins import Bins
-from thrifty.models.fits.tree_sums import TreeSum
 from thrifty.typing import Json
 
 __all__ = [
-    "Leaf", "Node", "PlainTrees", "Words", "before", "both", "linear_as_trees", "no_plain_trees",
-    "points_as_trees", "tree_sum_as_trees",
+    "Leaf", "Node", "PlainTrees", "Words", "before", "both", "no_plain_trees",
+    "points_as_trees",
 ]  # fmt: skip
 
 Leaf = list[float]
@@ -58,18 +57,6 @@ def both(scores: Floats) -> Leaf:
 def before(threshold: float) -> float:
     """At least the threshold is above the number before it."""
     return float(np.nextafter(threshold, -np.inf))
-
-
-def linear_as_trees(
-    coefficients: Floats, centres: Floats, intercept: float, names: Sequence[str], times: float
-) -> tuple[Floats, list[Node]]:
-    """A Boolean feature adds its effect times its distance from the background; a gap nothing."""
-    trees: list[Node] = []
-    for name, effect, centre in zip(names, coefficients.tolist(), centres.tolist()):
-        yes, no = [0.0, times * effect * (1 - centre)], [0.0, -times * effect * centre]
-        known = {"feature": name, "above": 0.5, "yes": yes, "no": no}
-        trees.append({"feature": name, "in": [], "gap": True, "yes": [0.0, 0.0], "no": known})
-    return np.array([times * intercept]), trees
 
 
 def points_as_trees(
@@ -118,34 +105,3 @@ def _between(name: str, edges: list[float], leaves: list[Leaf]) -> Node:
 
 def _word(code: float, words: Sequence[object] | None) -> object:
     return code if words is None else words[int(code)]
-
-
-def tree_sum_as_trees(
-    trees: TreeSum, names: Sequence[str], words: Words, times: float
-) -> tuple[Floats, list[Node]]:
-    """The trees of a sum, each as nodes."""
-    n_columns = len(trees.base)
-
-    def grown(at: int, column: int) -> Node:
-        if trees.left[at] == at:
-            leaf = np.zeros(n_columns)
-            leaf[column] = times * trees.value[at]
-            return both(leaf)
-        left, right = grown(int(trees.left[at]), column), grown(int(trees.right[at]), column)
-        name, gap_left = str(names[int(trees.feature[at])]), bool(trees.gap_left[at])
-        node: Json = {"feature": name}
-        texts, threshold = words.get(name), float(trees.threshold[at])
-        if at in trees.sets:
-            known, chosen = trees.sets[at]
-            node["known"] = [_word(code, texts) for code in known]
-            node["in"] = [_word(code, texts) for code in chosen]
-        elif texts is not None:  # very many categories are cut as numbers are, by their places
-            node["in"] = [text for code, text in enumerate(texts) if code <= threshold]
-        elif np.isfinite(threshold):
-            return {**node, "above": threshold, "gap": not gap_left, "yes": right, "no": left}
-        else:  # gaps on one side, whatever is known on the other
-            return {**node, "in": [], "gap": not gap_left, "yes": right, "no": left}
-        return {**node, "gap": gap_left, "yes": left, "no": right}
-
-    each = zip(trees.roots.tolist(), trees.column.tolist())
-    return times * trees.base, [grown(root, column) for root, column in each]

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
-from thrifty.kernels.points import add_points
 from thrifty.models.card import DOUBLING, Card, CardRow, plain
-from thrifty.models.fits.bins import NOWHERE, Bins, bins_from_dict, make_bins
+from thrifty.models.fits.bins import Bins, bins_from_dict, make_bins
 from thrifty.models.fits.logistic import fit_intercepts, fit_penalised, fit_slope
 from thrifty.models.fits.plain_trees import Node, Words, points_as_trees
 from thrifty.typing import Json, JsonLike
@@ -45,37 +44,24 @@ class Points:
 
     def scores(self, values: Floats) -> Floats:
         """(rows, c) logits; what falls into no bin adds nothing."""
-        found = np.tile(self.intercepts, (len(values), 1))
-        by_codes, flat = self._flat
         if values.shape[1] < len(self.bins):
             raise ValueError(f"points of {len(self.bins)} features got {values.shape[1]}")
-        columns = [self.bins[f].codes(values[:, f]) for f in by_codes]
-        codes = np.stack(columns, axis=1) if columns else np.zeros((len(values), 0), dtype=np.int64)
-        add_points(np.ascontiguousarray(values, dtype=np.float64), codes, *flat, found)
+        found = np.tile(self.intercepts, (len(values), 1))
+        for f in self._used:
+            table = np.vstack([self.points[f], np.zeros(len(self.intercepts))])  # NOWHERE is last
+            found += table[self.bins[f].codes(values[:, f])]
         return found
 
     @cached_property
-    def _flat(self) -> tuple[list[int], tuple[Ints, Ints, Floats, Ints, Floats, Ints, Ints]]:
-        """Categories that move the score; then all features that do, as the kernel takes them."""
+    def _used(self) -> list[int]:
+        """Features that move the score; a stranger's store may hold too few points for its bins."""
         used = [f for f, points in enumerate(self.points) if points.any()]
-        for f in used:  # the kernel looks at no bounds, and a store may be a stranger's
+        for f in used:
             bins, lines = self.bins[f], len(self.points[f])
             groups = len(bins.edges) + 1 if bins.groups is None else len(bins.groups)
             if lines < max(groups, len(bins)):
                 raise ValueError(f"{lines} lines of points for {max(groups, len(bins))} bins")
-        by_codes = [f for f in used if self.bins[f].groups is not None]
-        edges = [self.bins[f].edges if f not in by_codes else np.zeros(0) for f in used]
-        tables = [self.points[f] for f in used]
-        gaps = [len(self.bins[f]) - 1 if self.bins[f].weight[-1] > 0 else NOWHERE for f in used]
-        return by_codes, (
-            np.array(used, dtype=np.int64),
-            np.array([by_codes.index(f) if f in by_codes else -1 for f in used], dtype=np.int64),
-            np.concatenate([np.zeros(0), *edges]).astype(np.float64),
-            np.cumsum([0, *map(len, edges)]).astype(np.int64),
-            np.concatenate([np.zeros((0, len(self.intercepts))), *tables]).astype(np.float64),
-            np.cumsum([0, *map(len, tables)]).astype(np.int64),
-            np.array(gaps, dtype=np.int64),
-        )
+        return used
 
     def card(
         self,

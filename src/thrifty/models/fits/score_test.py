@@ -73,7 +73,7 @@ def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) ->
         np.ascontiguousarray(residuals, dtype=np.float64),
         np.ascontiguousarray(curvature, dtype=np.float64),
         np.asarray(weights, dtype=np.float64),
-        int(codes.max(initial=0)) + 1,
+        np.empty((int(codes.max(initial=0)) + 1, 1 + 3 * n_classes)),
         found,
     )
     apart = (n_classes - 1) / n_classes  # residuals of all classes sum to 0: one of them is known

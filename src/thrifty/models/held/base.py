@@ -3,6 +3,7 @@ only those it was given."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Generic, Self, TypeVar
@@ -16,42 +17,41 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thrifty.array_types import Floats
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.cells import open_cells
+from thrifty.cells.features import match_features
 from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.matching import match_features
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.labels.of_rows import read_groups, read_row_weights, with_rows
+from thrifty.labels.partly import read_groups, read_row_weights, with_rows
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
-from thrifty.models.fits.boosting import in_one_thread
+from thrifty.models.cascade import Step, on_cascade, step_to_dict, steps_from
 from thrifty.models.fits.estimators import Prepared, in_words
-from thrifty.models.fits.fitted import Fitted, NotBrought
+from thrifty.models.fits.fitting import Fitted, NotBrought, fit_table, fitted_from_dict
+from thrifty.models.fits.threads import in_one_thread
 from thrifty.models.held.importances import (
     coefficients_by_name,
     column_names,
     own_importances,
     rise_of_loss,
 )
-from thrifty.models.stairs import Step, on_stairs, step_to_dict, steps_from
 from thrifty.models.table import Table, table_from_dict
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
 __all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
 
-F = TypeVar("F", bound=Fitted)  # what is fitted on the table
 P = TypeVar("P")  # what is kept for a beginning of its features
 L = TypeVar("L", Labels, Numbers)
 Q = TypeVar("Q")  # how its quality is told
 
 
-class OnCells(BaseEstimator, Generic[F, P, Q]):
+class OnCells(BaseEstimator, Generic[P, Q]):
     """An estimator that was fitted on the few cells it needs; see its two kinds."""
 
     classes_: AnyArray
-    #: how things with alternatives are asked: see :mod:`thrifty.models.stairs`
+    #: how things with alternatives are asked: see :mod:`thrifty.models.cascade`
     steps_: tuple[Step, ...] = ()
 
     def __init__(
@@ -63,16 +63,6 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         self.estimator = estimator
         self.spend = spend
         self.random_state = random_state
-
-    @staticmethod
-    def _fit(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> F:
-        """Fit a user's estimator, or our own, on what was bought."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _load(data: JsonLike) -> F:
-        """The inverse of what is fitted's ``to_dict``."""
-        raise NotImplementedError
 
     def _read(
         self,
@@ -97,12 +87,14 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             source = of_rows(source, rows)
         everything = float(source.n_examples * source.n_features)
         spend = read_spend(self.spend, "", lambda: everything)
-        return Cells(source, spend=spend), source, labels
+        cells = Cells(source, spend=spend)
+        cells.row_seed = self.random_state or 0
+        return cells, source, labels
 
     def _set(
         self,
         table: Table,
-        fitted: F | NotBrought,
+        fitted: Fitted,
         feature_names: Sequence[str],
         words: Mapping[str, Sequence[str]],
         named: bool | None = None,
@@ -127,6 +119,9 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         self._rises: dict[int, dict[str, tuple[float, float]]] = {}
         return self
 
+    def _of_classes(self, other: Self) -> None:
+        """Tell the classes that another does; numbers have none."""
+
     def without(self, names: Collection[str]) -> Self:
         """The same, fitted again on the cells it has without some of its features; for nothing.
 
@@ -148,9 +143,8 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
                 raise BadInput(f"no feature is left: the model asks for {sorted(gone)[:5]} alone.")
             table = self.table_.of_features(np.array(keep, dtype=np.int64))
             made = type(self)(self.estimator, self.spend, self.random_state)
-            if hasattr(self, "classes_"):
-                made.classes_ = self.classes_
-            fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
+            made._of_classes(self)
+            fitted = fit_table(table, self.estimator, seed=self.random_state or 0)
             made._set(table, fitted, self.feature_names_, self.words_)
             made.steps_ = self.steps_
             self._fewer[gone] = made
@@ -170,10 +164,9 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         if len(lost) or not len(rows):
             raise BadInput("no row is left of a class that the model tells.")
         made = type(self)(self.estimator, self.spend, self.random_state)
-        if hasattr(self, "classes_"):
-            made.classes_ = self.classes_
+        made._of_classes(self)
         made.steps_ = self.steps_
-        fitted = self._fit(table, self.estimator, seed=self.random_state or 0)
+        fitted = fit_table(table, self.estimator, seed=self.random_state or 0)
         return made._set(table, fitted, self.feature_names_, self.words_)
 
     def columns(self, X: TableLike) -> NDArray[np.float64]:
@@ -266,10 +259,10 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
 
     def _fit_loss(self, table: Table) -> Callable[[Floats, AnyArray], Floats]:
         """Of each row of some values and their labels, by a model of other rows."""
-        fitted: F = self._fit(table, self.estimator, seed=self.random_state or 0)
+        fitted = fit_table(table, self.estimator, seed=self.random_state or 0)
         return partial(self._losses, fitted)
 
-    def _losses(self, fitted: F, values: Floats, y: AnyArray) -> Floats:
+    def _losses(self, fitted: Fitted, values: Floats, y: AnyArray) -> Floats:
         """What a model of the same kind loses on each row."""
         raise NotImplementedError
 
@@ -281,7 +274,7 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
             self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
         )
         cells = open_cells(source, match=match)
-        cells = on_stairs(cells, self.steps_) if self.steps_ else cells
+        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
         self.check_kinds(cells)
         values = cells.get(np.arange(cells.n_examples), self.features_)
         return np.asarray(values, dtype=np.float64)
@@ -318,13 +311,17 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         at = table.features
         if len(at) and not 0 <= int(at.min()) <= int(at.max()) < len(data["feature_names"]):
             raise ValueError(f"a table of feature {int(at.max())}, which is not there")
-        fitted: F | NotBrought
+        fitted: Fitted | None = None
         if data["fitted"] is not None:
-            fitted = cls._load(data["fitted"])
+            fitted = fitted_from_dict(data["fitted"])
+            if fitted is None:
+                _announce_once()
+                fitted = fit_table(table, seed=seed)
         elif words is None or in_words(estimator) == words:
-            fitted = cls._fit(table, estimator, seed=seed)
+            fitted = fit_table(table, estimator, seed=seed)
         else:
             fitted = NotBrought(words)
+        assert fitted is not None
         lacks = isinstance(fitted, NotBrought) or words is None
         made = cls(None if lacks else estimator)
         made._set(table, fitted, data["feature_names"], words_of(data))
@@ -341,6 +338,21 @@ class OnCells(BaseEstimator, Generic[F, P, Q]):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+_announced: list[bool] = []
+
+
+def _announce_once() -> None:
+    """Models of 0.2 are of a kind that is gone: said once for all of them."""
+    if not _announced:
+        _announced.append(True)
+        warnings.warn(
+            "this store holds models of an earlier version: each is fitted again, on the cells "
+            "that were bought for it, for nothing, when it is first used.",
+            FutureWarning,
+            stacklevel=2,
+        )
 
 
 def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:

@@ -14,30 +14,29 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.html import pre_html
-from thrifty.labels.classes import read_classes
+from thrifty.labels.classes import class_of_interest, read_classes
+from thrifty.labels.partly import PartlyLabelled
 from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import Orders, ask_classes
 from thrifty.models.card import Card
+from thrifty.models.cascade import on_cascade
 from thrifty.models.fits.estimators import check_estimator
-from thrifty.models.fits.fitted import FittedClasses, classes_from_dict
-from thrifty.models.fits.fitting import fit_classes
-from thrifty.models.fits.folds import stratified_folds
-from thrifty.models.fits.quality import Quality
-from thrifty.models.fits.quality_left_out import quality_left_out
+from thrifty.models.fits.fitting import Fitted, fit_table
+from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.quality import Quality, quality_left_out
 from thrifty.models.held.base import OnCells
 from thrifty.models.held.importances import log_loss_of
 from thrifty.models.held.text import in_plain_words
-from thrifty.models.learning import learn_table
-from thrifty.models.memory.memory import Memory
-from thrifty.models.stairs import on_stairs
+from thrifty.models.learning import learn_tasks
+from thrifty.models.memory import Memory
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ModelClassifier"]
 
 
-class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
+class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
     """A classifier that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -65,6 +64,8 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
         its scorecard, where it is one or has one in its mixture
     quality_ : Quality or None
         cross-validated, with an interval; None where it was not measured
+    positive_ : int or None
+        of two classes the code of the one of interest: quality and scorecard are of it
     classes_, n_features_in_ : array and int
         as everywhere in scikit-learn
 
@@ -77,8 +78,7 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     [3, 7]
     """
 
-    _fit = staticmethod(fit_classes)
-    _load = staticmethod(classes_from_dict)
+    positive_: int | None = None
 
     def fit(
         self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
@@ -97,39 +97,46 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
         """
         check_estimator(self.estimator)
         cells, source, labels = self._read(X, y, read_classes, sample_weight, groups)
-        learned = learn_table(cells, labels, Memory(), self.estimator, self.random_state or 0)
-        self.classes_ = labels.classes
+        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
+        seed = self.random_state or 0
+        (learned,) = learn_tasks(cells, [whole], Memory(), self.estimator, seed)
+        self.classes_, self.positive_ = labels.classes, class_of_interest(labels)
         return self._set(
-            learned.bought.table, learned.fitted, source.feature_names, learned.words, source.named
+            learned.table, learned.fitted, source.feature_names, learned.words, source.named
         )
 
     @classmethod
     def around(
         cls,
         table: Table,
-        fitted: FittedClasses,
+        fitted: Fitted,
         classes: AnyArray,
         feature_names: Sequence[str],
         estimator: EstimatorLike | None = None,
         words: Mapping[str, tuple[str, ...]] | None = None,
+        positive: int | None = None,
     ) -> Self:
         """A fitted classifier around an estimator that knows class codes."""
         made = cls(estimator)
-        made.classes_ = classes
+        made.classes_, made.positive_ = classes, positive
         return made._set(table, fitted, feature_names, words or {})
+
+    def _of_classes(self, other: Self) -> None:
+        self.classes_, self.positive_ = other.classes_, other.positive_
 
     @property
     def card_(self) -> Card:
         """The scorecard, where the model is one or has one as a part; with the user's names."""
         check_is_fitted(self, "estimator_")
         names = [self.feature_names_[f] for f in self.features_.tolist()]
-        card = self.estimator_.scorecard(names, self.words_, self.classes_.tolist())
+        classes = self.classes_.tolist()
+        card = self.estimator_.scorecard(names, self.words_, classes)
         if card is None:
             raise AttributeError(
                 f"{type(self.estimator_).__name__} has no scorecard in it; learn with "
-                "thrifty.Models(thrifty.ScorecardClassifier()) for one."
+                "thrifty.Models(thrifty.estimators.ScorecardClassifier()) for one."
             )
-        return card
+        return card.of(classes[0], other=classes[1]) if self.positive_ == 0 else card
 
     @property
     def quality_(self) -> Quality | None:
@@ -137,13 +144,14 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
 
         A user's own estimator is measured when this is first asked for.
         """
-        if self.estimator_.measured or self.estimator is None:
-            return self.estimator_.quality
-        if not self._measured:
-            seed = self.random_state or 0
-            fit_again = partial(fit_classes, estimator=self.estimator, seed=seed)
-            self._measured.append(quality_left_out(self.table_, fit_again, seed))
-        return self._measured[0]
+        found = self.estimator_.quality
+        if not self.estimator_.measured and self.estimator is not None:
+            if not self._measured:
+                seed = self.random_state or 0
+                fit_again = partial(fit_table, estimator=self.estimator, seed=seed)
+                self._measured.append(quality_left_out(self.table_, fit_again, seed))
+            found = self._measured[0]
+        return None if found is None else found.of(self.positive_)
 
     def scores_left_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Of two classes: probabilities of the second on rows left out of the fit, by class.
@@ -151,23 +159,20 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
         Three fits on what was bought; None where a class has too few rows.
         """
         table, seed = self.table_, self.random_state or 0
-        own = np.flatnonzero(table.rows >= 0)
-        codes = table.labels[own].astype(np.int64)
+        codes = table.labels.astype(np.int64)
         if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
             return None
-        groups = None if table.groups is None else table.groups[own]
-        folds = stratified_folds(codes, np.random.default_rng(seed), groups)
+        folds = make_folds(len(codes), 3, seed, codes, table.groups)
         if folds is None:
             return None
-        scores = np.zeros(len(own))
-        for fold in np.unique(folds).tolist():
-            out = own[folds == fold]
-            rest = np.setdiff1d(np.arange(table.n_rows), out)
-            fitted = fit_classes(table.of_rows(rest), self.estimator, seed=seed)
-            scores[folds == fold] = fitted.predict_proba(table.values[out])[:, 1]
+        scores = np.zeros(len(codes))
+        for fold in range(3):
+            out, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            fitted = fit_table(table.of_rows(rest), self.estimator, seed=seed)
+            scores[out] = fitted.predict_proba(table.values[out])[:, 1]
         return scores[codes == 0], scores[codes == 1]
 
-    def _losses(self, fitted: FittedClasses, values: Floats, y: AnyArray) -> Floats:
+    def _losses(self, fitted: Fitted, values: Floats, y: AnyArray) -> Floats:
         """The logarithm of what was said of each row's class."""
         p = np.zeros((len(values), len(self.classes_)))
         p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
@@ -209,7 +214,7 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     ) -> Asked:
         """Answer rows through a door; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
-        cells = on_stairs(cells, self.steps_) if self.steps_ else cells
+        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
         return ask_classes(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def predict(self, X: TableLike) -> AnyArray:
@@ -220,7 +225,8 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
 
     def to_dict(self) -> Json:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
-        return {**super().to_dict(), "classes": self.classes_.tolist()}
+        said = {} if self.positive_ is None else {"positive": self.positive_}
+        return {**super().to_dict(), "classes": self.classes_.tolist(), **said}
 
     @classmethod
     def from_dict(
@@ -228,5 +234,5 @@ class ModelClassifier(ClassifierMixin, OnCells[FittedClasses, Orders, Quality]):
     ) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         made = super().from_dict(data, estimator, seed)
-        made.classes_ = np.array(data["classes"])
+        made.classes_, made.positive_ = np.array(data["classes"]), data.get("positive")
         return made

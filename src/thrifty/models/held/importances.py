@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Floats
 from thrifty.models.fits.estimators import Prepared
-from thrifty.models.fits.folds import shuffled_folds, stratified_folds
+from thrifty.models.fits.folds import make_folds
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray
 
@@ -40,14 +40,10 @@ def rise_of_loss(
     table: Table, fit: FitLoss, seed: int, repeats: int, *, classes: bool
 ) -> Floats | None:
     """(features, repeats) how much the loss rises on rows left out; None with too few rows."""
-    table = table.block().own()
-    codes = table.labels.astype(np.int64) if classes else np.zeros(0, dtype=np.int64)
+    table = table.block()
+    codes = np.unique(table.labels, return_inverse=True)[1].reshape(-1) if classes else None
     rng = np.random.default_rng(seed)
-    folds: Ints | None
-    if classes:
-        folds = stratified_folds(np.unique(codes, return_inverse=True)[1], rng, table.groups)
-    else:
-        folds = shuffled_folds(table.n_rows, _FOLDS, seed, table.groups)
+    folds = make_folds(table.n_rows, _FOLDS, seed, codes, table.groups)
     if folds is None or table.n_rows < 2 * _FOLDS:
         return None
     rise = np.zeros((table.width, repeats))
@@ -55,7 +51,7 @@ def rise_of_loss(
     for fold in np.unique(folds).tolist():
         out = np.flatnonzero(folds == fold)
         loss = fit(table.of_rows(np.flatnonzero(folds != fold)))
-        values, y = table.filled()[out], table.labels[out]
+        values, y = table.values[out], table.labels[out]
         before = share[out] @ loss(values, y)
         for j in range(table.width):
             other = values.copy()

@@ -14,18 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.array_types import Floats
 from thrifty.cells import Cells
 from thrifty.labels.numbers import read_numbers
+from thrifty.labels.partly import PartlyLabelled
 from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import ask_numbers
-from thrifty.models.fits.boosting import in_one_thread
+from thrifty.models.cascade import on_cascade
 from thrifty.models.fits.estimators import check_estimator
-from thrifty.models.fits.fitted import FittedNumbers, NotBrought, numbers_from_dict
-from thrifty.models.fits.fitting import fit_regressor
-from thrifty.models.fits.quality_left_out import NumberQuality, numbers_left_out
+from thrifty.models.fits.fitting import Fitted, NotBrought, fit_table
+from thrifty.models.fits.quality import NumberQuality, numbers_left_out
+from thrifty.models.fits.threads import in_one_thread
 from thrifty.models.held.base import OnCells
-from thrifty.models.learning import learn_numbers
-from thrifty.models.memory.memory import Memory
-from thrifty.models.stairs import on_stairs
+from thrifty.models.learning import learn_tasks
+from thrifty.models.memory import Memory
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, LabelsLike, TableLike
 
@@ -35,7 +35,7 @@ __all__ = ["ModelRegressor"]
 _SHOWN = 30
 
 
-class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, NumberQuality]):
+class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
     """A regressor that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -72,9 +72,6 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
     ([3, 7], True)
     """
 
-    _fit = staticmethod(fit_regressor)
-    _load = staticmethod(numbers_from_dict)
-
     def fit(
         self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
     ) -> Self:
@@ -92,16 +89,18 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
         """
         check_estimator(self.estimator, numbers=True)
         cells, source, labels = self._read(X, y, read_numbers, sample_weight, groups)
-        learned = learn_numbers(cells, labels, Memory(), self.estimator, self.random_state or 0)
+        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
+        seed = self.random_state or 0
+        (learned,) = learn_tasks(cells, [whole], Memory(), self.estimator, seed)
         return self._set(
-            learned.bought.table, learned.fitted, source.feature_names, learned.words, source.named
+            learned.table, learned.fitted, source.feature_names, learned.words, source.named
         )
 
     @classmethod
     def around(
         cls,
         table: Table,
-        fitted: FittedNumbers,
+        fitted: Fitted,
         feature_names: Sequence[str],
         estimator: EstimatorLike | None = None,
         words: Mapping[str, tuple[str, ...]] | None = None,
@@ -121,11 +120,11 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
         if not self._measured:
             seed = self.random_state or 0
             with in_one_thread(self.estimator is None):
-                fit_again = partial(fit_regressor, estimator=self.estimator, seed=seed)
+                fit_again = partial(fit_table, estimator=self.estimator, seed=seed)
                 self._measured.append(numbers_left_out(self.table_, fit_again, seed))
         return self._measured[0]
 
-    def _losses(self, fitted: FittedNumbers, values: Floats, y: AnyArray) -> Floats:
+    def _losses(self, fitted: Fitted, values: Floats, y: AnyArray) -> Floats:
         """The square of what was wrong on each row."""
         said = np.asarray(fitted.predict(values), dtype=np.float64).reshape(-1)
         return np.asarray((said - y) ** 2, dtype=np.float64)
@@ -163,7 +162,7 @@ class ModelRegressor(RegressorMixin, OnCells[FittedNumbers, FittedNumbers, Numbe
     ) -> Asked:
         """Answer rows through a door; with a limit as many of its features as may be paid."""
         self.check_kinds(cells)
-        cells = on_stairs(cells, self.steps_) if self.steps_ else cells
+        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
         return ask_numbers(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def to_dict(self) -> Json:

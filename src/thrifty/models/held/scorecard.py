@@ -14,8 +14,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thrifty.array_types import Floats
 from thrifty.cells.sources.kinds import ColumnReader, has_texts
 from thrifty.errors import BadInput, BadParameter
+from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.models.card import Card
-from thrifty.models.fits.folds import folds_by_content
+from thrifty.models.fits.folds import content_groups, make_folds
 from thrifty.models.fits.logistic import softmax
 from thrifty.models.fits.points import Design, Points, points_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
@@ -53,7 +54,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     card_ : Card
-        the points as a table that prints and exports, a :class:`thrifty.models.card.Card`
+        the points as a table that prints and exports, a :class:`thrifty.models.card.Card`; of two
+        classes it is of the one of interest: 1, True, yes or ja, else the rarer
     points_ : Points
         the same in logits
     classes_, n_features_in_, feature_names_in_ : array, int and array of str
@@ -68,13 +70,13 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     >>> model = ScorecardClassifier(max_bins=3).fit(age, ill)
     >>> print(model.card_)
     feature  bin       share  points
-    base                        -2.9
-    x0       < 48       34 %   -32.2
-             48 to 71   33 %     1.9
-             >= 71      33 %    32.0
+    base                        -3.4
+    x0       < 48       34 %   -36.9
+             48 to 71   33 %     2.2
+             >= 71      33 %    36.6
     10 points double the odds of True.
     >>> model.predict_proba([[30], [80]]).round(2).tolist()
-    [[0.92, 0.08], [0.12, 0.88]]
+    [[0.94, 0.06], [0.09, 0.91]]
     """
 
     def __init__(
@@ -113,10 +115,13 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.classes_[0]!r}. Bring rows of another class."
             )
         design = Design.of(values, weights, self._category_mask(values.shape[1]), self.max_bins)
-        folds = folds_by_content(values, codes, _FOLDS) if self.calibrated else None
+        folds = None
+        if self.calibrated:
+            folds = make_folds(len(codes), _FOLDS, 0, codes, content_groups(values))
         n_classes = len(self.classes_)
         fitted = design.calibrated(codes, n_classes, weights, float(self.shrinkage), folds)
         self.points_ = self._rounded(fitted) if self.whole_points else fitted
+        self.positive_ = class_of_interest(Labels(codes, self.classes_, row_weights=weights))
         self.card_ = self._card()
         return self
 
@@ -144,6 +149,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
             "model": "ScorecardClassifier",
             "parameters": {field: getattr(self, field) for field in fields},
             "classes": self.classes_.tolist(),
+            "positive": self.positive_,
             "feature_names": None if names is None else list(names),
             "categories": [
                 None if texts is None else list(texts) for texts in self.reader_.categories
@@ -157,7 +163,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     def from_dict(cls, data: JsonLike) -> Self:
         """The inverse of :meth:`to_dict`."""
         model = cls(**data["parameters"])
-        model.classes_ = np.array(data["classes"])
+        model.classes_, model.positive_ = np.array(data["classes"]), data.get("positive")
         model.points_ = points_from_dict(data)
         model.n_features_in_ = len(data["bins"])
         if data["feature_names"] is not None:
@@ -240,4 +246,5 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         texts = zip(names, self.reader_.categories)
         words = {str(name): told for name, told in texts if told is not None}
         labels = self.classes_.tolist()
-        return self.points_.card(list(map(str, names)), words, labels, self.doubling)
+        card = self.points_.card(list(map(str, names)), words, labels, self.doubling)
+        return card.of(labels[0], other=labels[1]) if self.positive_ == 0 else card

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from thrifty.array_types import Ints
-from thrifty.models.fits.fitted import FittedClasses, NotBrought
+from thrifty.models.fits.fitting import Fitted, NotBrought
 from thrifty.models.fits.quality import Quality
 from thrifty.typing import AnyArray
 
@@ -25,7 +25,7 @@ class Described(Protocol):
     features_: Ints
     classes_: AnyArray
     n_features_in_: int
-    estimator_: FittedClasses | NotBrought
+    estimator_: Fitted | NotBrought
 
     @property
     def quality_(self) -> Quality | None: ...
@@ -39,7 +39,7 @@ def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[i
     """
     if quality is None:
         return "Quality was not measured."
-    of = "mean over the classes" if quality.rare is None else f"of {classes[quality.rare]}"
+    of = "mean over the classes" if quality.positive is None else f"of {classes[quality.positive]}"
     nothing = "" if quality.beyond_guessing else " These rows show nothing beyond guessing."
     return (
         f"On {quality.rows:,} rows left out in turn (cross-validated, weighted as they were "

@@ -23,12 +23,11 @@ function figure(text) {
   return [text.slice(0, at), " ", element("span", { class: "interval" }, text.slice(at + 1))];
 }
 
-// rows: see task_row in rows.py. query: {sort, down, text, route, page}.
+// rows: see task_row in pages.py. query: {sort, down, text, page}.
 function localRows(rows) {
-  return async ({ sort, down, text, route, page }) => {
+  return async ({ sort, down, text, page }) => {
     const wanted = text.toLowerCase();
-    const kept = rows.filter(
-      (row) => (!route || row[2] === route) && row[1].toLowerCase().includes(wanted));
+    const kept = rows.filter((row) => row[1].toLowerCase().includes(wanted));
     kept.sort((a, b) => {
       const x = a[sort], y = b[sort];
       const order = typeof x === "string" ? x.localeCompare(y) : x - y;
@@ -44,19 +43,18 @@ class TaskTable {
     this.box = box;
     this.fetchRows = fetchRows;
     this.linkTo = linkTo;
-    this.query = { sort: 0, down: false, text: "", route: "", page: 0 };
+    this.query = { sort: 0, down: false, text: "", page: 0 };
     box.querySelectorAll("th button").forEach((button) => {
       button.addEventListener("click", () => this.sortBy(Number(button.dataset.column)));
     });
     box.querySelector("[name=text]").addEventListener("input", (event) => this.ask({ text: event.target.value, page: 0 }));
-    box.querySelector("[name=route]").addEventListener("change", (event) => this.ask({ route: event.target.value, page: 0 }));
     box.querySelector(".before").addEventListener("click", () => this.ask({ page: this.query.page - 1 }));
     box.querySelector(".after").addEventListener("click", () => this.ask({ page: this.query.page + 1 }));
     this.ask({});
   }
 
   sortBy(column) {
-    const down = this.query.sort === column ? !this.query.down : column > 2;
+    const down = this.query.sort === column ? !this.query.down : column > 1;
     this.ask({ sort: column, down, page: 0 });
   }
 
@@ -74,7 +72,7 @@ class TaskTable {
       if (mine) head.setAttribute("aria-sort", down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    this.withCents = rows.some((row) => !Number.isInteger(row[5]));
+    this.withCents = rows.some((row) => !Number.isInteger(row[4]));
     this.box.querySelector("tbody").replaceChildren(...rows.map((row) => this.line(row)));
     const last = Math.max(0, Math.ceil(total / PAGE) - 1);
     const first = total ? page * PAGE + 1 : 0;
@@ -85,7 +83,7 @@ class TaskTable {
   }
 
   line(row) {
-    const [number, name, route, cells, share, cost, , quality, ...further] = row;
+    const [number, name, cells, share, cost, , quality, ...further] = row;
     const line = element("tr", {},
       element("td", { class: "n wide" }, format.format(number + 1)),
       element("td", { class: "name" }, element("a", { href: this.linkTo(row) }, name)),
@@ -94,8 +92,7 @@ class TaskTable {
     if (this.box.dataset.unit !== "cells") line.append(element("td", { class: "n wide" }, format.format(cells)));
     line.append(
       element("td", { class: "n wide" }, percent(share)),
-      ...further.map((value) => element("td", { class: "n wide" }, format.format(value))),
-      element("td", { class: "wide" }, element("span", { class: `route ${route}` }, route)));
+      ...further.map((value) => element("td", { class: "n wide" }, format.format(value))));
     return line;
   }
 }

@@ -7,17 +7,9 @@ function asText(tree) {
   return element("details", {}, element("summary", {}, "The same as text"), element("pre", { tabindex: "0" }, treeText(tree)));
 }
 
-// row: a line of the table; detail: see task_detail in rows.py; links: {metafeature(i)}.
+// row: a line of the table; detail: see task_detail in pages.py; links: {metafeature(i)}.
 function showTask(box, row, detail, links) {
-  const [, name, route, cells, share, cost, reused, most] = row;
-  const parts = [
-    element("h2", { tabindex: "-1" }, name),
-    element("p", {}, element("span", { class: `route ${route}` }, route), " ",
-      `${plural(cells, "cell")} bought on ${plural(detail.examples, "example")}, ${percent(share)} of its table` +
-      `; at most ${format.format(most)} on one example; ${plural(reused, "cell")} were known before.` +
-      (box.dataset.unit !== "cells" ? ` It cost ${money(cost, !Number.isInteger(cost))} ${box.dataset.unit}`.trimEnd() + "." : "")),
-  ];
-  if (detail.about) parts.push(element("p", {}, detail.about));
+  const parts = [element("h2", { tabindex: "-1" }, row[1]), ...detail.said.map((text) => element("p", {}, text))];
   if (detail.failure) parts.push(element("p", { class: "quiet" }, `Why what was known was not enough: ${detail.failure}`));
   if (detail.tree) {
     parts.push(drawTree(detail.tree, links.metafeature), asText(detail.tree));
@@ -37,7 +29,7 @@ function showTask(box, row, detail, links) {
   box.hidden = false;
 }
 
-// A scorecard: start at the base, add the points of each line that fits; see task_detail in rows.py.
+// A scorecard: start at the base, add the points of each line that fits; see task_detail in pages.py.
 function cardTable(card) {
   const head = ["Feature", "If it is", ...(card.classes ? ["Class"] : []), "Share of rows", "Points"];
   const table = element("table", { class: "card" },

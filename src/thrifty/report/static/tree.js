@@ -1,4 +1,4 @@
-// Draws a small tree (nested lists, see rows.py) as SVG. Attributes only, no inline styles: it
+// Draws a small tree (nested lists, see pages.py) as SVG. Attributes only, no inline styles: it
 // works under the dashboard's content policy.
 "use strict";
 

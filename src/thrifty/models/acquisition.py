@@ -1,0 +1,447 @@
+"""The one way to buy: levels that narrow what a row costs and lengthen the table.
+
+All offers are bought on a few rows, the better part of them on more, and so on, for about equal
+money each (successive halving: Karnin, Koren and Somekh, 2013). What makes a part the better one is
+decided in money. Of the sets that come about by dropping, one after another, the offer with the
+least score for what it saves, the one is kept with the largest
+
+    share of the scores x (rows that it can still be bought on)^2
+
+of those that cost, or have, at least half as much; rows count as far as they still bring much. An
+offer is sampled at all only where that is cheap: a sample of everything may take a tenth of the
+bill; beyond that, offers that cost several times more for a feature than the others are left out
+before anything is bought.
+
+What is free is read on all rows, what is owned comes first. One label or several, classes, numbers,
+Boolean features and others differ in the score alone (:func:`_scores`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.cells import Cells
+from thrifty.errors import BadInput, BudgetExceeded
+from thrifty.models.fits.beliefs import believe_columns, believe_rates
+from thrifty.models.fits.target import Target
+from thrifty.models.offers import CENT, Offers
+from thrifty.models.rows import Rows
+from thrifty.typing import AnyArray
+
+__all__ = ["Bought", "acquire", "score_features"]
+
+# Chosen on nhanes, yeast, emotions and tmc2007_500 at unit prices, on aslib_sat12_indu and two
+# random lists of emotions at others (`python benchmarks/price_lists.py`); of most of them half or
+# twice as much changes AP by less than .005.
+#: features of the last level for each root of the cells that the bill buys: spec, One learner
+_WIDTH = 0.25
+#: levels at most; where prices for a feature differ by more than a factor, at least
+_MOST_LEVELS, _LEAST_LEVELS, _ALIKE = 6, 3, 2.0
+#: rows of the first level at least
+_LEAST_ROWS = 5
+#: rows of a useful sample, the part of the bill that a sample of everything may take, and how many
+#: times the mean price of a feature others may cost that are sampled beyond that
+_SAMPLE, _PART, _TIMES = 12, 0.1, 3.0
+#: rows count with this power, up to this part of all and so many for each feature
+_ROWS_COUNT, _HALF, _EACH = 2.0, 0.5, 40.0
+#: rows of the first part where all can be bought
+_FIRST_ROWS = 64
+#: trees of a forest that scores; rows that it is grown on at most
+_TREES, _SCORED_ROWS = 40, 1500
+#: with a background known from so many samples, four rare rows to another; last, two others
+_KNOWN, _RARE_FIRST, _OTHERS = 150.0, 4.0, 0.5
+#: rows from which a task that shows nothing is stopped, and the z of its rank test below which
+_NOTHING_ROWS, _NOTHING_Z = 100, -0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """What was bought: columns along one order of rows, and how good each feature looked.
+
+    Attributes
+    ----------
+    order : array of int
+        rows, those that were bought first
+    columns : dict
+        by feature, its values on the first rows of the order
+    score : array of float
+        (N,) of every feature, the last that it was given
+    last : array of int
+        the features of the last level
+    free, free_values : array
+        features that are free on all rows, and their values there
+    stopped : str
+        why money was kept, where it was
+    chosen_on : int
+        so many rows, the first, chose the features
+    """
+
+    order: Ints
+    columns: dict[int, Floats]
+    score: Floats
+    last: Ints
+    free: Ints
+    free_values: Floats
+    stopped: str = ""
+    background: tuple[Floats, Floats] | None = None
+    chosen_on: int = 0
+    levels: list[tuple[int, float, int]] = field(default_factory=list)
+
+    def ranked(self, most: int) -> Ints:
+        """Features that were bought, those of the last level first, the best before others.
+
+        Of Boolean features and two classes all that were sampled: each tells a little; of others
+        the last level alone, since a row is asked for all of them.
+        """
+        sampled = np.array(sorted(self.columns), dtype=np.int64)
+        every = self.last if self.background is None else sampled
+        length = np.array([len(self.columns[f]) for f in every.tolist()])
+        return every[np.lexsort((-self.score[every], -length))][:most]
+
+
+def acquire(
+    cells: Cells, targets: Sequence[Target], allowance: float,
+    background: tuple[Floats, Floats] | None = None, seed: int = 0,
+) -> Bought:  # fmt: skip
+    """Buy a table for one label or several, for at most ``allowance``.
+
+    Parameters
+    ----------
+    cells : Cells
+        the reader
+    targets : sequence of Target
+        labels on its rows
+    allowance : float
+        what may be spent, in the unit of the prices
+    background : tuple of array of float or None
+        of Boolean features and two classes: samples and ones outside the rarer class so far
+    seed : int
+        of the forests
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 20))
+    >>> cells = Cells(X)
+    >>> bought = acquire(cells, [Target((X[:, 4] > 0).astype(int), 2)], 1600.0)
+    >>> bool(bought.ranked(3)[0] == 4), cells.receipt().cost <= 1600
+    (True, True)
+    """
+    return _Acquisition(cells, targets, allowance, background, seed).run()
+
+
+class _Acquisition:
+    def __init__(
+        self, cells: Cells, targets: Sequence[Target], allowance: float,
+        background: tuple[Floats, Floats] | None, seed: int,
+    ) -> None:  # fmt: skip
+        self.cells, self.targets, self.left, self.seed = cells, targets, float(allowance), seed
+        self.background = background
+        self.offers = Offers(cells)
+        owned = cells.row_costs(np.arange(cells.n_examples), np.arange(cells.n_features))
+        self.whole = float(owned.sum())
+        self.rows = Rows(cells, targets, owned if owned.min() < owned.max() else None)
+        self.columns: dict[int, Floats] = {}
+        self.score = np.zeros(cells.n_features)
+        self.n = 0
+        self.levels: list[tuple[int, float, int]] = []
+        self.stopped, self.chosen_on = "", 0
+
+    def run(self) -> Bought:
+        free = self.offers.free
+        every = np.arange(self.cells.n_examples)
+        values = np.zeros((len(every), 0))
+        if len(free):
+            values = np.asarray(self.cells.get(every, free), dtype=np.float64)
+        kept: list[int] = []
+        if self.offers.units:
+            kept = self._all_levels()
+            self._take_owned(self.offers.features(kept))
+        return Bought(
+            self.rows.upto(self.n), self.columns, self.score, self.offers.features(kept), free,
+            values, self.stopped, self.background, self.chosen_on, self.levels,
+        )  # fmt: skip
+
+    def _all_levels(self) -> list[int]:
+        if self.left >= self.whole - CENT:  # all of it can be had
+            every = list(range(len(self.offers.units)))
+            # in two parts, so that what a sample shows is said before all is bought
+            self._buy(
+                self.offers.features(every),
+                min(self.rows.n_rows, max(_FIRST_ROWS, self.rows.n_rows // 8)),
+            )
+            self._buy(self.offers.features(every), self.rows.n_rows)
+            self._score(self.offers.features(every))
+            return every
+        least = self._rows_at_least()
+        kept, bill = self._sampled(least), self.left
+        needed = self.cells.price_of(self.rows.upto(least), self.offers.features(kept))
+        if needed > self.left + CENT:
+            if len(self.offers.free):  # what is free is learned from all the same
+                return []
+            raise BadInput(self._too_little(least, needed))
+        levels = self._n_levels(kept, bill)
+        self._set_due(first=levels > 0)
+        for level in range(levels + 1):
+            if level == levels:
+                self._set_due(first=False)
+            self.offers.look_ahead(self._ahead())
+            features = self.offers.features(kept)
+            more = self._rows_for(features, self.left / (levels - level + 1))
+            self._buy(features, max(self.n + more, least))
+            self.levels.append((len(features), self.offers.cost(kept), self.n))
+            if level == levels or self.n >= self.rows.n_rows:
+                break
+            self._score(features)
+            if self._shows_nothing(level, levels):
+                break
+            kept, self.chosen_on = self._narrower(kept), self.n
+        self._spend_the_rest(self.offers.features(kept))
+        return kept
+
+    def _spend_the_rest(self, features: Ints) -> None:
+        """Calls may cost less than was set aside for them: what is left buys further rows."""
+        while not self.stopped and self.n < self.rows.n_rows:
+            more = self._rows_for(features, self.left)
+            if not more:
+                break
+            self._buy(features, self.n + more)
+
+    def _sampled(self, least: int) -> list[int]:
+        """Offers that are sampled at all: expensive ones only if a sample of all costs little."""
+        self.offers.look_ahead(self._ahead())
+        taken: list[int] = []
+        n_features = cost = 0.0
+        for i in self.offers.cheapest_first():
+            new, after = len(self.offers.units[i]), self.offers.cost([*taken, i])
+            scarce = _SAMPLE * after > _PART * self.left and cost * self.rows.n_rows > self.left
+            if taken and scarce and after - cost > _TIMES * new * cost / n_features:
+                break
+            if taken and least * after > self.left:  # fewer features on enough rows
+                break
+            taken, n_features, cost = [*taken, i], n_features + new, after
+        return taken
+
+    def _n_levels(self, kept: Sequence[int], bill: float) -> int:
+        cost, k = max(self.offers.cost(kept), CENT), len(self.offers.features(kept))
+        width = max(_WIDTH * np.sqrt(bill / cost * k), 4.0)
+        levels = int(np.clip(round(np.log2(max(k / width, 1.0))), 0, _MOST_LEVELS))
+        each = np.array([self.offers.cost([i]) / len(self.offers.units[i]) for i in kept])
+        if each.max() > _ALIKE * each.min():
+            levels = max(levels, min(_LEAST_LEVELS, len(kept) - 1))
+        while levels and bill / cost / (levels + 1) < _LEAST_ROWS:
+            levels -= 1
+        return levels
+
+    def _set_due(self, *, first: bool) -> None:
+        if self.background is None:
+            return
+        known = float(np.median(self.background[0])) >= _KNOWN
+        self.rows.set_due(_RARE_FIRST if first and known else 1.0 if first else _OTHERS, self.n)
+
+    def _ahead(self) -> Ints:
+        """Rows that are likely to come next."""
+        return self.rows.upto(min(self.n + 32, self.rows.n_rows))[self.n :]
+
+    def _rows_for(self, features: Ints, money: float) -> int:
+        """How many further rows so much money buys of these features."""
+        least = self.cells.row_costs(self._ahead(), features).mean() if len(self._ahead()) else 0.0
+        most = self.rows.n_rows - self.n
+        likely = most if least <= 0 else int(min(most, 2 * money / least + 64))
+        order = self.rows.upto(self.n + likely)[self.n :]
+        bill = np.cumsum(self.cells.row_costs(order, features))
+        return int(np.searchsorted(bill, min(money, self.left) + CENT, side="right"))
+
+    def _buy(self, features: Ints, upto: int) -> None:
+        rows = self.rows.upto(upto)[self.n :]
+        if not len(rows):
+            return
+        could = self.cells.allowance
+        while True:
+            price = self.cells.price_of(rows, features)
+            try:
+                values = np.asarray(self.cells.get(rows, features), dtype=np.float64)
+                break
+            except BudgetExceeded:  # prices were what is expected, and more has to be set aside
+                rows = rows[: len(rows) // 2]
+                if not len(rows):
+                    self.left = 0.0
+                    return
+        can = self.cells.allowance
+        # what a call really cost may be less than what was set aside for it
+        self.left -= price if could is None or can is None else min(price, could - can)
+        for f, column in zip(features.tolist(), values.T):
+            self.columns[f] = np.append(self.columns.get(f, np.zeros(0)), column)
+        self.n += len(rows)
+        self._check_values()
+
+    def _take_owned(self, features: Ints) -> None:
+        """Rows on which the kept features cost nothing come beside those that were bought."""
+        if self.cells.meter.owned.count() == 0 or self.n >= self.rows.n_rows:
+            return
+        rest = self.rows.upto(self.rows.n_rows)[self.n :]
+        costs = self.cells.row_costs(rest, features)
+        if (costs <= 0).any():
+            self.rows.bring_forward(self.n, costs <= 0)
+            self._buy(features, self.n + int((costs <= 0).sum()))
+
+    def _check_values(self) -> None:
+        """Nothing but gaps is the end of it."""
+        bought = self.columns.values()
+        if not len(self.offers.free) and all(np.isnan(column).all() for column in bought):
+            raise BadInput(
+                f"all values of all {len(self.columns)} features are missing on the {self.n} rows "
+                "that were bought. Check what the source fills in, or bring other rows."
+            )
+
+    def _block(self, features: Ints) -> tuple[Floats, list[Target]]:
+        n = min(self.n, _SCORED_ROWS)
+        values = np.column_stack([self.columns[f][:n] for f in features.tolist()])
+        rows = self.rows.upto(n)
+        return values, [target.of_rows(rows) for target in self.targets]
+
+    def _score(self, features: Ints) -> None:
+        """Believed effects and importances of what is alive, each summing to one."""
+        values, targets = self._block(features)
+        alone = _alone(values, targets, self._background(features))
+        found = alone / max(float(alone.sum()), 1e-300)
+        told, self.z = _forest(values, targets, self.seed)
+        if told is not None:
+            found = found + told
+        self.score[features] = found
+
+    def _background(self, features: Ints) -> tuple[Floats, Floats] | None:
+        if self.background is None:
+            return None
+        return self.background[0][features], self.background[1][features]
+
+    def _narrower(self, kept: list[int]) -> list[int]:
+        """The set with the largest share of the scores times rows squared, at most half as wide.
+
+        Rows count as far as they still bring much: up to half of all, and 40 for each feature.
+        """
+        self.offers.look_ahead(self._ahead())
+        path = self.offers.narrowing(kept, self.score)
+        costs = np.array([max(self.offers.cost(some), CENT) for some in path])
+        sizes = np.array([len(self.offers.features(some)) for some in path])
+        shares = np.array([self.score[self.offers.features(some)].sum() for some in path])
+        if self.background is not None:  # wide tables: half of the features, as beliefs rank them
+            return path[int((sizes <= (sizes[0] + 1) // 2).argmax())]
+        rows = self.n + self.left / costs
+        rows = np.minimum(rows, np.minimum(_HALF * self.rows.n_rows, _EACH * sizes))
+        near = (costs >= 0.5 * costs[0]) | (sizes >= 0.5 * sizes[0])
+        value = np.log(np.maximum(shares, 1e-300)) + _ROWS_COUNT * np.log(rows)
+        return path[int(np.where(near, value, -np.inf).argmax())]
+
+    def _shows_nothing(self, level: int, levels: int) -> bool:
+        """Late, and rows outside the bootstrap samples are ranked no better than by chance."""
+        if level + 1 < levels or self.n < _NOTHING_ROWS or self.z is None or self.z >= _NOTHING_Z:
+            return False
+        self.stopped = "nothing to learn was found: the rest of the money was kept"
+        return True
+
+    def _rows_at_least(self) -> int:
+        """Rows without which nothing is bought: some, with every class among them."""
+        n = min(_LEAST_ROWS, self.rows.n_rows)
+        while n < self.rows.n_rows and not self._tell(self.rows.upto(n)):
+            n += 1
+        return n
+
+    def _tell(self, rows: Ints) -> bool:
+        for target in self.targets:
+            lacking = (target.of_rows(rows).sizes == 0) & (target.sizes > 0)
+            if target.numbers is None and (lacking.any() or not target.is_told_by(rows)):
+                return False
+        return True
+
+    def _too_little(self, rows: int, needed: float) -> str:
+        enough = float(f"{needed:.6g}")
+        enough = enough if enough >= needed else float(f"{needed * (1 + 1e-5):.6g}")
+        return (
+            f"what may be spent, {self.left:g}, does not buy the smallest useful sample, {rows} "
+            f"rows, which costs {enough:g}. Raise spend= or the budget."
+        )
+
+
+def score_features(values: Floats, targets: Sequence[Target], seed: int = 0) -> Floats:
+    """Believed effects and importances, each summing to one; NaN for what is not known."""
+    alone = _alone(values, targets, None)
+    found = alone / max(float(alone.sum()), 1e-300)
+    told, _ = _forest(values, targets, seed)
+    return found if told is None else found + told
+
+
+def _alone(
+    values: Floats, targets: Sequence[Target], background: tuple[Floats, Floats] | None
+) -> Floats:
+    """What each feature is believed to explain by itself, over all labels."""
+    if background is not None:
+        codes = targets[0].codes
+        rare = codes == int(np.bincount(codes, minlength=2).argmin())
+        there = ~np.isnan(values)
+        ones = np.where(there, values, 0.0)
+        counts = there[rare].sum(0), ones[rare].sum(0)
+        others = there[~rare].sum(0) + background[0], ones[~rare].sum(0) + background[1]
+        return believe_rates(*(np.asarray(c, dtype=np.float64) for c in (*counts, *others)))[2]
+    found = np.zeros(values.shape[1])
+    gaps = np.isnan(values)
+    for target in targets:
+        rows = np.flatnonzero(target.known)
+        if target.numbers is not None:
+            y = target.numbers[rows][:, None]
+        else:
+            y = np.eye(target.n_codes)[target.codes[rows]]
+            y = y[:, 1:] if target.n_codes == 2 else y
+        y = y[:, y.std(axis=0) > 0]
+        if not y.shape[1]:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            seen, _ = believe_columns(values[rows], ~gaps[rows], y)
+            missing, _ = believe_columns(gaps[rows].astype(float), np.ones_like(gaps[rows]), y)
+        found += np.nan_to_num((seen**2).sum(axis=0) + (missing**2).sum(axis=0))
+    return found
+
+
+def _forest(
+    values: Floats, targets: Sequence[Target], seed: int
+) -> tuple[Floats | None, float | None]:
+    """Of extra trees on bootstrap samples: importances, and how rows outside them are ranked."""
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    rows = np.flatnonzero(np.all([target.known for target in targets], axis=0))
+    ours = [target.of_rows(rows) for target in targets]
+    # beside classes, numbers are told by the fifth that they fall into
+    numbers = all(target.numbers is not None for target in ours)
+    if not numbers:
+        ours = [t for t in ours if np.sort(np.bincount(t.codes, minlength=2))[-2] >= 2]
+    if len(rows) < 8 or not ours:
+        return None, None
+    columns: list[AnyArray] = [
+        t.numbers if numbers and t.numbers is not None else t.codes for t in ours
+    ]
+    labels = np.column_stack(columns) if len(columns) > 1 else columns[0]
+    x = np.nan_to_num(np.clip(values[rows], -1e30, 1e30).astype(np.float32), nan=-1e30)
+    make, tried = (ExtraTreesRegressor, 0.5) if numbers else (ExtraTreesClassifier, "sqrt")
+    ranks = len(ours) == 1 and not numbers and len(rows) >= _NOTHING_ROWS
+    made = make(
+        _TREES, min_samples_leaf=2, max_features=tried, bootstrap=ranks, oob_score=ranks,
+        random_state=seed, n_jobs=1,
+    ).fit(x, labels)  # fmt: skip
+    z = _rank_z(made.oob_decision_function_, ours[0]) if ranks else None
+    return made.feature_importances_, z
+
+
+def _rank_z(said: Floats, target: Target) -> float | None:
+    """Mann and Whitney's z of two classes; None of more."""
+    codes = np.unique(target.codes)
+    if len(codes) != 2:
+        return None
+    score, positive = np.nan_to_num(said[:, 1], nan=0.5), target.codes == codes[1]
+    rank = np.argsort(np.argsort(score)) + 1.0
+    n1, n0 = int(positive.sum()), int((~positive).sum())
+    u = float(rank[positive].sum()) - n1 * (n1 + 1) / 2
+    return float((u - n1 * n0 / 2) / np.sqrt(n1 * n0 * (n1 + n0 + 1) / 12))

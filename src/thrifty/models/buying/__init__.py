@@ -1,1 +1,0 @@
-"""Which cells a task buys: the search, and the ways that it goes."""

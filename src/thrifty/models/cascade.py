@@ -1,0 +1,493 @@
+"""Several answers to the same thing: the cheap one everywhere, the dear one where that pays.
+
+``PriceList(alternatives={"crp": ["crp rapid", "crp lab"]})`` says that two features answer the
+same. A few rows, bought with both, show what a cheap answer leaves open, and for each thing one of
+four ways is taken:
+
+- *up the stairs*: the cheap one is asked, and the dear one only after some of its answers. Where a
+  thing is rare that is most of what the dear one tells for a part of its price: a quick test that
+  says no is left at that, one that says yes is checked
+- *the cheap one alone*, where it says as much
+- *the dear one alone*, where the cheap one says less for its price
+- *both as they are*, where each is worth its price: the learner chooses between them
+
+A model sees one feature for a thing on its stairs, that of the dear one; its value is the last
+answer that was asked for. Learning and predictions climb row by row; a prediction asks the dear one
+outright of the few things that a model rests on, where a wrong "no" of the cheap one costs most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.cells import Cells
+from thrifty.cells.features import checked_indices
+from thrifty.typing import AnyArray, Json, JsonLike
+
+__all__ = [
+    "CascadeCells", "Step", "find_steps", "for_predictions", "on_cascade", "step_to_dict",
+    "steps_from", "way_of",
+]  # fmt: skip
+
+# Set by hand, on made answers (tests/models/test_cascade.py); measured as they are by `python
+# benchmarks/two_answerers.py`.
+#: part of the money for rows on which both are bought
+_PILOT = 0.04
+#: rows of it where things are many, and pairs of cells without which nothing is decided
+_ROWS, _FEWEST = 40, 30
+#: pairs of all things that count beside a thing's own, at most
+_PRIOR = 100.0
+#: stairs tell so much of what the dear one tells at least, and the cheap one alone so much
+_LEAST, _AS_MUCH = 0.4, 0.9
+#: and so many times as much for the price
+_BETTER = 1.1
+#: a row is taken to cost so many times what the first rows show: the dear one is asked more often
+#: where a label is rare, and the rows of a rare class are bought first
+_MORE = 1.1
+#: a prediction may cost this part of what the dear ones alone cost: the most useful things are
+#: asked of the dear one first. Chosen on rcv1s1_500, confirmed on medical
+_OUTRIGHT = 0.4
+
+
+@dataclass(frozen=True)
+class Step:
+    """How one thing is asked.
+
+    Attributes
+    ----------
+    cheap, dear : int
+        two features that answer the same
+    again : tuple of float
+        answers of the cheap one after which the dear one is asked
+    instead : tuple of float
+        what the dear one most likely says after each answer of the cheap one, where the money ends
+    share : float
+        of the rows on which the dear one is asked
+    alone : bool
+        whether the dear one is asked without the cheap one
+    """
+
+    cheap: int
+    dear: int
+    again: tuple[float, ...]
+    instead: tuple[float, ...]
+    share: float
+    alone: bool = False
+
+
+def way_of(joint: Floats, cheap: float, dear: float) -> tuple[tuple[int, ...], bool] | None:
+    """Answers of the cheap one after which the dear one is asked, and whether it is asked alone.
+
+    None: both as they are. ``joint`` counts answers, those of the cheap one by those of the dear.
+
+    A quick test that finds four of five at a tenth of the price, and one that says nothing:
+
+    >>> rare = np.array([[76.0, 1], [19, 4]])
+    >>> way_of(10 * rare, 0.1, 1.0), way_of(np.full((2, 2), 25.0), 0.1, 1.0)
+    (((1,), False), ((), True))
+    >>> way_of(np.diag([50.0, 50.0]), 0.1, 1.0)
+    ((), False)
+    """
+    p = joint / joint.sum()
+    whole = _entropy(p.sum(axis=0))
+    said = p.sum(axis=1)
+    if whole <= 0:
+        return (), True
+    left = np.array([_entropy(row / row.sum()) if row.sum() > 0 else 0.0 for row in p])
+    order = np.argsort(-left, kind="stable").tolist()
+    best, most = None, _BETTER
+    by_chance = (len(p) - 1) ** 2 / (2 * joint.sum())  # few rows show more than there is (Miller)
+    for n in range(len(order)):
+        again = order[:n]
+        told = (_told(p, again) - by_chance) / whole
+        price = cheap + dear * float(said[again].sum())
+        ratio = told * dear / max(price, 1e-12)
+        if told >= (_LEAST if again else _AS_MUCH) and ratio > most:
+            best, most = tuple(sorted(again)), ratio
+    if best is not None:
+        return best, False
+    if (_told(p, []) - by_chance) / whole * dear <= cheap:
+        return (), True
+    return None
+
+
+def _told(p: Floats, again: Sequence[int]) -> float:
+    """How much the last answer says of the dear one, in nats."""
+    last = np.zeros_like(p)
+    for v, row in enumerate(p):
+        if v in again:
+            last[np.arange(len(row)), np.arange(len(row))] += row
+        else:
+            last[v] += row
+    return _entropy(last.sum(axis=0)) + _entropy(last.sum(axis=1)) - _entropy(last.ravel())
+
+
+def _entropy(p: Floats) -> float:
+    some = p[p > 0]
+    return float(-(some * np.log(some)).sum())
+
+
+def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[Step, ...]:
+    """How each thing with alternatives is asked, from a few rows that are bought with both.
+
+    Of three and more alternatives the cheapest and the dearest count, the others are features of
+    their own. Numbers are left as they are.
+    """
+    ends = [(several[0], several[-1]) for several in cells.alternatives]
+    ends = [(c, d) for c, d in ends if _n_answers(cells, d) and not cells.absent[[c, d]].any()]
+    prices = np.asarray(cells.prices, dtype=np.float64)
+    ends = [(c, d) for c, d in ends if prices[c] < prices[d]]
+    if not ends:
+        return ()
+    both = float(np.mean([prices[c] + prices[d] for c, d in ends]))
+    n = int(_PILOT * money / both)
+    if n < _FEWEST:
+        return ()
+    n_things = min(len(ends), max(1, n // _ROWS))
+    some = rng.permutation(cells.n_examples)[: n // n_things]
+    things = rng.permutation(len(ends))[:n_things].tolist()
+    asked = [ends[i] for i in things]
+    cheap = cells.get(some, [c for c, _ in asked])
+    dear = cells.get(some, [d for _, d in asked])
+    counts: dict[int, Floats] = {}
+    for j, i in enumerate(things):
+        counts[i] = _counts(cells, ends[i], cheap[:, j], dear[:, j])
+    return tuple(_steps(cells, ends, counts, prices))
+
+
+def _steps(
+    cells: Cells, ends: Sequence[tuple[int, int]], counts: Mapping[int, Floats], prices: Floats
+) -> Iterable[Step]:
+    pooled: dict[int, Floats] = {}
+    for found in counts.values():
+        k = len(found)
+        pooled[k] = pooled.get(k, np.zeros((k, k))) + found
+    for i, (c, d) in enumerate(ends):
+        k = _n_answers(cells, d)
+        prior = pooled.get(k)
+        if prior is None or not prior.sum():
+            continue
+        own = counts.get(i, np.zeros((k, k)))
+        others = prior - own
+        joint = own + others * min(1.0, _PRIOR / max(others.sum(), 1.0))
+        way = way_of(joint, float(prices[c]), float(prices[d]))
+        if way is None:
+            continue
+        again, alone = way
+        share = float(joint[list(again)].sum() / joint.sum())
+        likely = tuple(float(v) for v in joint.argmax(axis=1))
+        yield Step(c, d, tuple(map(float, again)), likely, share, alone)
+
+
+def for_predictions(
+    steps: Sequence[Step], features: Iterable[int], prices: Floats
+) -> tuple[Step, ...]:
+    """How a model asks, whose features are given most useful first: those of the dear one outright.
+
+    As many as keep a row's price at a part of what the dear ones alone cost. A model that was
+    fitted to last answers reads the dear one's as well: where these say yes they agree, and a no
+    is truer.
+
+    >>> steps = [Step(j, j + 9, (1.0,), (0.0, 0.0), 0.2) for j in range(9)]
+    >>> order, prices = [11, 9, 10, *range(12, 18)], np.repeat([0.1, 1.0], 9)
+    >>> [s.cheap for s in for_predictions(steps, order, prices) if s.alone]
+    [2]
+    """
+    climbed = {s.dear: s for s in steps if s.again}  # else the cheap one says as much
+    asked = [f for f in features if f in climbed]
+    on_the_way = {f: float(prices[climbed[f].cheap] + climbed[f].share * prices[f]) for f in asked}
+    left = _OUTRIGHT * float(prices[asked].sum()) - sum(on_the_way.values())
+    outright: set[int] = set()
+    for f in asked:
+        left -= float(prices[f]) - on_the_way[f]
+        if left < 0:
+            break
+        outright.add(f)
+    return tuple(replace(s, alone=True) if s.dear in outright else s for s in steps)
+
+
+def _n_answers(cells: Cells, feature: int) -> int:
+    """How many answers a feature has; 0 for numbers."""
+    return 2 if cells.boolean[feature] else len(cells.categories.get(feature, ()))
+
+
+def _counts(cells: Cells, ends: tuple[int, int], cheap: AnyArray, dear: AnyArray) -> Floats:
+    k = _n_answers(cells, ends[1])
+    out = np.zeros((k, k))
+    said = _as_dear(cells, *ends, np.asarray(cheap, dtype=np.float64))
+    there = ~(np.isnan(said) | np.isnan(np.asarray(dear, dtype=np.float64)))
+    np.add.at(out, (said[there].astype(int), np.asarray(dear)[there].astype(int)), 1.0)
+    return out
+
+
+def _as_dear(cells: Cells, cheap: int, dear: int, values: Floats) -> Floats:
+    """Answers of the cheap one in the places that the dear one gives them."""
+    mine, theirs = cells.categories.get(cheap), cells.categories.get(dear)
+    if mine is None or theirs is None or mine == theirs:
+        return values
+    places = np.array([theirs.index(word) if word in theirs else np.nan for word in mine])
+    out = np.full(values.shape, np.nan)
+    there = ~np.isnan(values)
+    out[there] = places[values[there].astype(int)]
+    return out
+
+
+def on_cascade(cells: Cells, steps: Sequence[Step]) -> Cells:
+    """The same door, where things are asked step by step; one whose cheap feature is not here is
+    asked of the dear one."""
+    here = [s for s in steps if not cells.absent[[s.cheap, s.dear]].any()]
+    return CascadeCells(cells, here) if here else cells
+
+
+def steps_from(data: Iterable[JsonLike]) -> tuple[Step, ...]:
+    """The inverse of ``[step_to_dict(s) for s in steps]``, for models in stores."""
+    return tuple(
+        Step(
+            int(one["cheap"]), int(one["dear"]), tuple(map(float, one["again"])),
+            tuple(map(float, one["instead"])), float(one["share"]), bool(one["alone"]),
+        )
+        for one in data
+    )  # fmt: skip
+
+
+def step_to_dict(step: Step) -> Json:
+    """Plain data, for JSON."""
+    return asdict(step)
+
+
+class CascadeCells(Cells):
+    """A door at which the dear feature of a thing gives the last answer that was asked for.
+
+    The cheap one is no feature of its own any more: constant 0, free. Prices of the dear one are
+    what a row is expected to cost. Where money ends, what the dear one would most likely say
+    stands for its answer, so no purchase fails for an estimate.
+
+    >>> import thrifty
+    >>> X = np.array([[0, 0], [1, 0], [1, 1]], dtype=bool)
+    >>> prices = thrifty.PriceList([1, 10], alternatives={"crp": ["x0", "x1"]})
+    >>> step = Step(0, 1, (1.0,), (0.0, 0.0), 0.5)
+    >>> cells = CascadeCells(Cells(X, prices), [step])
+    >>> cells.get([0, 1, 2], [1])[:, 0].tolist(), cells.receipt().cost, cells.prices.tolist()
+    ([False, False, True], 23.0, [0.0, 6.5])
+    """
+
+    def __init__(self, cells: Cells, steps: Sequence[Step]) -> None:
+        self.__dict__.update(cells.__dict__)  # the same account, meter and bill
+        self._plain = cells
+        climbed = [s for s in steps if not s.alone]
+        self._steps = climbed
+        #: whether prices are what a row is expected to cost, and others are paid
+        self.expected = any(s.again for s in climbed)
+        self._cheap = np.array([s.cheap for s in climbed], dtype=np.int64)
+        self._dear = np.array([s.dear for s in climbed], dtype=np.int64)
+        self._at = {s.dear: k for k, s in enumerate(climbed)}
+        self._hidden = np.zeros(cells.n_features, dtype=np.bool_)
+        self._hidden[[s.cheap for s in steps]] = True
+        self._real = np.asarray(cells.prices, dtype=np.float64)
+        self.prices = self._real.copy()
+        for s in climbed:
+            share = min(1.0, _MORE * s.share)
+            self.prices[s.dear] = self._real[s.cheap] + share * self._real[s.dear]
+        self.prices[self._hidden] = 0.0
+        shape = (len(climbed), cells.n_examples)
+        self._done, self._owned = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+        self._values = np.zeros(shape, dtype=np.float64)
+        for k, s in enumerate(climbed):
+            self._owned[k, cells.owned_rows([s.dear])] = True
+
+    @property
+    def absent(self) -> NDArray[np.bool_]:
+        """What the source lacks, and what is asked on the way to something else."""
+        return np.asarray(self._plain.absent | self._hidden)
+
+    @property
+    def alternatives(self) -> tuple[tuple[int, ...], ...]:
+        """None: it is decided how they are asked."""
+        return ()
+
+    # Values.
+
+    def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
+        """Values of rows x features; the dear one of a thing is asked where that pays."""
+        at = checked_indices(rows, self.n_examples, "row")
+        which = self._which(features)
+        up = np.array([self._at.get(f, -1) for f in which.tolist()], dtype=np.int64)
+        plain = (up < 0) & ~self._hidden[which]
+        out = np.zeros((len(at), len(which)))
+        if plain.any():
+            out[:, plain] = self._plain.get(at, which[plain])
+        if (up >= 0).any():
+            out[:, up >= 0] = self._climb(at, up[up >= 0])
+        return out.astype(np.bool_) if bool(self.boolean[which].all()) else out
+
+    def _climb(self, rows: Ints, steps: Ints) -> Floats:
+        lacking = ~self._done[np.ix_(steps, rows)]
+        if lacking.any():
+            if lacking.all():
+                self._first(rows, steps)
+            else:
+                for j, k in enumerate(steps.tolist()):
+                    if lacking[j].any():
+                        self._first(np.unique(rows[lacking[j]]), np.array([k]))
+        return np.asarray(self._values[np.ix_(steps, rows)].T)
+
+    def _first(self, rows: Ints, steps: Ints) -> None:
+        """Ask the cheap ones, then the dear ones after some answers, as far as the money goes."""
+        left = self.allowance
+        if left is not None:
+            costs = np.cumsum(self._plain.row_costs(rows, self._cheap[steps]))
+            n = int(np.searchsorted(costs, left + 1e-9, side="right"))
+            for k in steps.tolist():
+                self._values[k, rows[n:]] = np.nan
+                self._guess(k, rows[n:])
+            self._done[np.ix_(steps, rows[n:])] = True
+            rows = rows[:n]
+        owned = self._owned[np.ix_(steps, rows)]
+        again = owned.copy()
+        if not owned.all():
+            found = np.asarray(self._plain.get(rows, self._cheap[steps]), dtype=np.float64)
+            for j, k in enumerate(steps.tolist()):
+                step = self._steps[k]
+                said = _as_dear(self._plain, step.cheap, step.dear, found[:, j])
+                again[j] |= np.isin(said, step.again) | np.isnan(said)
+                self._values[k, rows] = said
+        for k, some in self._within_means(rows, steps, again, owned):
+            self._values[k, some] = self._plain.get(some, [self._dear[k]])[:, 0]
+        self._done[np.ix_(steps, rows)] = True
+
+    def _within_means(
+        self, rows: Ints, steps: Ints, again: Bools, owned: Bools
+    ) -> Iterable[tuple[int, Ints]]:
+        """Rows on which each dear one is asked; where money ends, the likeliest answer stands."""
+        left = self.allowance
+        for j, k in enumerate(steps.tolist()):
+            some = rows[again[j]]
+            price = float(self._real[self._dear[k]])
+            if left is not None and price > 0 and not owned[j][again[j]].all():
+                n = min(len(some), int((left + 1e-9) / price))
+                self._guess(k, some[n:])
+                some = some[:n]
+                left -= price * n
+            if len(some):
+                yield k, some
+
+    def _guess(self, k: int, rows: Ints) -> None:
+        step = self._steps[k]
+        said = self._values[k, rows]
+        likely = np.array(step.instead)
+        known = ~np.isnan(said)
+        said[known] = likely[said[known].astype(int)]
+        said[~known] = likely[0]
+        self._values[k, rows] = said
+
+    def climbs(self, feature: int) -> bool:
+        """Whether the dear one of a thing is asked only after some answers of the cheap one."""
+        return feature in self._at and bool(self._steps[self._at[feature]].again)
+
+    def price_of_dear(self, rows: Ints, feature: int) -> float:
+        """What the dear one's answers cost on these rows, whatever the cheap one said."""
+        return float(self._plain.price_of(rows, [feature]))
+
+    def ask_dear(self, rows: Ints, feature: int) -> Floats:
+        """The dear one's answers on these rows; from now on they are the last ones."""
+        k = self._at[feature]
+        self._values[k, rows] = self._plain.get(rows, [feature])[:, 0]
+        self._done[k, rows] = self._owned[k, rows] = True
+        return np.asarray(self._values[k, rows])
+
+    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Boolean features on the rows of a mask, packed over the examples: (k, W)."""
+        rows = kernels.rows_of_mask(mask)
+        found = self.get(rows, features)
+        n = self.n_examples
+        packed = [kernels.mask_of_rows(rows[found[:, j] != 0], n) for j in range(len(features))]
+        return np.array(packed, dtype=np.uint64).reshape(len(features), -1)
+
+    def everything(self) -> NDArray[np.uint64]:
+        """Buy every cell; all features, which must be Boolean, in tiles."""
+        return kernels.pack_tiles(self.table() != 0)
+
+    def table(self) -> AnyArray:
+        """Buy every cell; all values (S, N), whatever their kind."""
+        return self.get(np.arange(self.n_examples), np.arange(self.n_features))
+
+    # What cells would cost.
+
+    def _split(self, features: object) -> tuple[Ints, Ints]:
+        """Features that are asked as they are, and the steps of the others."""
+        which = np.unique(self._which(features))
+        plain = [f for f in which.tolist() if f not in self._at and not self._hidden[f]]
+        up = [self._at[f] for f in which.tolist() if f in self._at]
+        return np.array(plain, dtype=np.int64), np.array(up, dtype=np.int64)
+
+    def row_costs(self, rows: object, features: object) -> NDArray[np.float64]:
+        """What these features are expected to cost on each row, given what is owned."""
+        at = checked_indices(rows, self.n_examples, "row")
+        plain, up = self._split(features)
+        out = self._plain.row_costs(at, plain) if len(plain) else np.zeros(len(at))
+        if len(up):
+            ready = self._done[np.ix_(up, at)] | self._owned[np.ix_(up, at)]
+            call = self.call_price
+            out = out + ~ready.T @ (self.prices[self._dear[up]] - call) + call * ~ready.all(axis=0)
+        return np.asarray(out)
+
+    def margins(self, rows: object, features: object) -> NDArray[np.float64]:
+        """What each feature alone is expected to cost on each row: (rows, features)."""
+        at = checked_indices(rows, self.n_examples, "row")
+        which = self._which(features)
+        out = np.zeros((len(at), len(which)))
+        for j, f in enumerate(which.tolist()):
+            k = self._at.get(f)
+            if k is not None:
+                ready = self._done[k, at] | self._owned[k, at]
+                out[:, j] = ~ready * self.prices[f]
+        plain = np.array([f not in self._at for f in which.tolist()]) & ~self._hidden[which]
+        if plain.any():
+            out[:, plain] = self._plain.margins(at, which[plain])
+        return out
+
+    def price_between(self, owned: Sequence[int], wanted: Sequence[int]) -> float:
+        """What an example that has some features is expected to pay for others."""
+        plain, up = self._split(list(set(wanted) - set(owned)))
+        had, _ = self._split(list(owned))
+        price = self._plain.price_between(had.tolist(), plain.tolist()) if len(plain) else 0.0
+        call = self.call_price
+        climbed = float((self.prices[self._dear[up]] - call).sum())
+        return price + climbed + (call if len(up) and not len(plain) else 0.0)
+
+    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """What each feature is expected to cost on an example that was asked some."""
+        plain, up = self._split(list(features))
+        found = self._plain.prices_after(plain.tolist())
+        if found is self._plain.prices:
+            return self.prices
+        out = np.asarray(found, dtype=np.float64).copy()
+        out[self._dear], out[self._hidden] = self.prices[self._dear], 0.0
+        out[self._dear[up]] = 0.0
+        return out
+
+    def owned_rows(self, features: object) -> NDArray[np.int64]:
+        """Examples on which all of these features can be looked at for nothing."""
+        plain, up = self._split(features)
+        every: Ints = self._plain.owned_rows(plain) if len(plain) else np.arange(self.n_examples)
+        ready = np.asarray((self._done[up] | self._owned[up]).all(axis=0))
+        return np.asarray(every[ready[every]])
+
+    def looked_at(self, row: int, feature: int) -> bool:
+        """Whether a cell has gone through."""
+        k = self._at.get(feature)
+        return self._plain.looked_at(row, feature) if k is None else bool(self._done[k, row])
+
+    def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
+        """What was paid for each of these cells of one row, on the way to them included."""
+        wanted: list[int] = []
+        for f in features:
+            wanted += [f] if f not in self._at else [int(self._cheap[self._at[f]]), f]
+        paid = iter(self._plain.paid_on(row, wanted))
+        return [next(paid) if f not in self._at else next(paid) + next(paid) for f in features]

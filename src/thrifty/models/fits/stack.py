@@ -1,0 +1,547 @@
+"""The one fit: a stack of parts on the same bought cells, with declared shares.
+
+- *Adaptive ridge* over values, steps and gaps, on all cells (:mod:`.adaptive_ridge`); as points it
+  is the scorecard that people read.
+- *Extra trees*, *boosted trees* (:mod:`.tree_ensembles`) and *kernel ridge* (:mod:`.kernel_ridge`)
+  on the block without holes: the features and rows that were bought together.
+
+Every part says log-odds (numbers: the number). Held-out rows, three folds, stretch each part, turn
+its declared share by how much of the variance it explains beside the best part, make the mean's
+probabilities honest (Platt, 1999) and measure it. Shares were chosen on nhanes, yeast and emotions
+and confirmed on spam, slashdot, support2 and tmc2007_500 (docs/research); equal shares lose .003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.errors import BadInput
+from thrifty.models.card import Card
+from thrifty.models.fits.adaptive_ridge import fit_numbers as fit_ridge_of_numbers
+from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
+from thrifty.models.fits.columns import Columns
+from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.kernel_ridge import (
+    KernelRidge,
+    columns_of,
+    fit_kernel,
+    kernel_from_dict,
+    takes,
+)
+from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
+from thrifty.models.fits.plain_trees import PlainTrees, Words
+from thrifty.models.fits.points import Points, points_from_dict
+from thrifty.models.fits.quality import Quality, quality_from_dict, quality_of
+from thrifty.models.fits.tree_ensembles import (
+    TreeSum,
+    add_up,
+    grow_boosted,
+    grow_forest,
+    tree_sum_from_dict,
+)
+from thrifty.models.table import Table
+from thrifty.typing import AnyArray, Json, JsonLike
+
+__all__ = ["Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
+
+#: declared shares of ridge, forest, kernel and boosted trees, by what is learned
+_SHARES = {
+    "classes": (1.4, 1.5, 1.0, 0.5),
+    "rates": (3.0, 1.0, 0.0, 0.0),
+    "numbers": (0.5, 0.5, 1.5, 0.5),
+}
+#: folds; rows of the rarest class, or of numbers, without which there is the ridge alone
+_FOLDS, _FEW, _FEW_NUMBERS = 3, 4, 12
+#: trees of a forest that judges held-out rows, and of one in a quick fit
+_FEWER_TREES, _QUICK_TREES = 30, 40
+#: shares of ridge, forest and boosted trees in a quick fit: those above without the kernel; and
+#: what a forest's tangents are stretched by, about what held-out rows ask for on the sets above
+_QUICK = (0.4, 0.4, 0.2)
+_QUICK_STRETCH = 1.5
+#: of shares of a class, log-odds: the tangent at a half, as in trees
+_TANGENT = 4.0
+#: rows from which trees are boosted, for one label alone: on fewer, and beside a forest that was
+#: grown for several, they bring nothing, and take as long
+_BOOSTED = 120
+#: a part that explains a quarter of what the best one does has a sixteenth of its share
+_POWER = 2.0
+#: explained variance is no less than this when shares are turned: few rows say it badly
+_LEAST = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """What was fitted: parts, their shares, and what makes the mean honest.
+
+    Attributes
+    ----------
+    classes_ : array of int
+        codes of the classes; empty for numbers
+    ridge, trees, kernel : object
+        the parts: points, a sum of extra trees and boosted ones, and a kernel model; the last two
+        or None
+    shares : tuple of float
+        of ridge, trees and kernel
+    slope, intercepts : float and array of float
+        of the mean's log-odds
+    quality : Quality or None
+        measured on held-out rows; None where there were too few
+    error : float
+        of numbers: root mean square on held-out rows
+    """
+
+    classes_: Ints
+    ridge: Points
+    trees: TreeSum | None
+    kernel: KernelRidge | None
+    shares: tuple[float, float, float]
+    slope: float
+    intercepts: Floats
+    quality: Quality | None = None
+    error: float = np.nan
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c) log-odds; c is 1 for two classes, and for numbers."""
+        found = np.zeros((len(values), len(self.intercepts)))
+        for part, share in zip((self.ridge, self.trees, self.kernel), self.shares):
+            if part is not None and share > 0:
+                found += share * part.scores(values)
+        return self.slope * found + self.intercepts
+
+    def predict_proba(self, values: Floats) -> Floats:
+        """Probabilities, a column per class; NaN for gaps."""
+        return softmax(self.scores(np.asarray(values, dtype=np.float64)))
+
+    def predict(self, values: Floats) -> Floats | Ints:
+        """The most likely class, or the number."""
+        if not len(self.classes_):
+            return self.scores(np.asarray(values, dtype=np.float64))[:, 0]
+        likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
+        return likely
+
+    @property
+    def measured(self) -> bool:
+        """Its quality was looked for when it was fitted."""
+        return True
+
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+        _, trees, kernel = self.shares
+        n = 0 if self.trees is None else len(self.trees.roots)
+        others = [f"{n:,} trees ({trees:.0%})"] if n and trees else []
+        others += [f"a kernel model ({kernel:.0%})"] if kernel else []
+        if not others:
+            return "A scorecard: add up the points."
+        share = f"{self.shares[0]:.0%}"
+        beside = ", ".join(others)
+        said = f"An ensemble of a scorecard (shown) and {beside}. The scorecard is {share} of it."
+        return said.replace("%", " %")
+
+    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
+        """The ridge as a scorecard."""
+        return self.ridge.card(names, words, [classes[code] for code in self.classes_.tolist()])
+
+    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
+        """The same scores as a sum of small trees, and of what rows say that are near."""
+        ridge, share, near = (self.slope * share for share in self.shares)
+        base, trees = self.ridge.as_trees(names, words, ridge)
+        if self.trees is not None and share:
+            more, grown = self.trees.as_trees(names, words, share)
+            base, trees = base + more, trees + grown
+        base = base + self.intercepts
+        if self.kernel is None or not near:
+            return PlainTrees(self.classes_, base, trees)
+        more, rows = self.kernel.as_rows(names, words, near)
+        return PlainTrees(self.classes_, base + more, trees, rows)
+
+    def without_rows(self, values: Floats) -> Stack:
+        """The same without its kernel, which keeps rows; on these rows it says nearly the same.
+
+        The other parts take the kernel's share; a line through what the whole says of the rows
+        puts back what the kernel added to the mean and to the spread.
+        """
+        if self.kernel is None:
+            return self
+        ridge, trees, _ = self.shares
+        rest = ridge + trees
+        shares = (ridge / rest, trees / rest, 0.0) if rest > 0 else (1.0, 0.0, 0.0)
+        still = np.zeros_like(self.intercepts)
+        alone = replace(self, kernel=None, shares=shares, slope=1.0, intercepts=still)
+        whole, said = self.scores(values), alone.scores(values)
+        middle, off = whole.mean(axis=0), said - said.mean(axis=0)
+        slope = float((off * whole).sum() / max(float((off**2).sum()), 1e-300))
+        return replace(alone, slope=slope, intercepts=middle - slope * said.mean(axis=0))
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        return {
+            "model": "Stack 3",
+            "classes": self.classes_.tolist(),
+            "ridge": self.ridge.to_dict(),
+            "trees": None if self.trees is None else self.trees.to_dict(),
+            "kernel": None if self.kernel is None else self.kernel.to_dict(),
+            "shares": list(self.shares),
+            "slope": self.slope,
+            "intercepts": self.intercepts.tolist(),
+            "quality": None if self.quality is None else self.quality.to_dict(),
+            "error": None if np.isnan(self.error) else self.error,
+        }
+
+
+def stack_from_dict(data: JsonLike) -> Stack:
+    """The inverse of :meth:`Stack.to_dict`."""
+    ridge = points_from_dict(data["ridge"])
+    trees, kernel, error = data["trees"], data["kernel"], data["error"]
+    first, second, third = map(float, data["shares"])
+    return Stack(
+        np.array(data["classes"], dtype=np.int64),
+        ridge,
+        None if trees is None else tree_sum_from_dict(trees),
+        None if kernel is None else kernel_from_dict(kernel, len(ridge.bins)),
+        (first, second, third),
+        float(data["slope"]),
+        np.array(data["intercepts"], dtype=np.float64),
+        quality_from_dict(data["quality"]),
+        np.nan if error is None else float(error),
+    )
+
+
+def fit_stack(table: Table, seed: int = 0) -> tuple[Stack, Floats | None]:
+    """Fit all parts, and say of every row what would be said had it been left out.
+
+    What is said: probabilities (rows, classes), or numbers (rows, 1); None with too few rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> table = Table(np.arange(3), np.arange(300), X, np.ones(X.shape, bool), np.ones(300), y)
+    >>> model, left_out = fit_stack(table)
+    >>> float((model.predict(X) == y).mean()) > 0.95, left_out.shape
+    (True, (300, 2))
+    """
+    return fit_stacks([table], seed)[0]
+
+
+def fit_stacks(tables: Sequence[Table], seed: int = 0) -> list[tuple[Stack, Floats | None]]:
+    """A stack for each of several labels; those of the same rows and cells share their forests."""
+    fits = [_Fit(table, seed) for table in tables]
+    for some in _alike(fits):
+        _grow_together(some, seed)
+    return [fit.stack() for fit in fits]
+
+
+def fit_quickly(table: Table, seed: int = 0) -> Stack:
+    """The same parts with fixed shares and no held-out rows: for who scales it on others.
+
+    The kernel is left out, and trees are fewer: a model is fitted for every length of an order.
+    """
+    fit = _Fit(table, seed)
+    ridge = fit._ridge(np.arange(len(fit.y)))
+    if not fit.grows:
+        return fit._ridge_alone(ridge)
+    values, weights, kinds = fit.block, fit.weights[fit.rows], fit.categories[fit.columns]
+    ys, sizes = [fit.y[fit.rows]], [fit.n_classes]
+    (forest,), _ = grow_forest(values, ys, sizes, weights, kinds, seed, _QUICK_TREES)
+    fit.forest = forest
+    share = dict(zip(("ridge", "forest", "boosted"), _QUICK))
+    still = np.zeros(fit.width)
+    stretch = {
+        p: _Line(_QUICK_STRETCH if p == "forest" and fit.n_classes else 1.0, still) for p in share
+    }
+    boosted = fit._boosted(np.arange(len(fit.rows)))
+    grown: dict[str, Points | TreeSum | KernelRidge | None] = {
+        "ridge": ridge, "forest": forest, "boosted": boosted, "kernel": None,
+    }  # fmt: skip
+    return fit._assembled(grown, share, stretch, 1.0, still)
+
+
+def _alike(fits: Sequence[_Fit]) -> list[list[_Fit]]:
+    """Labels of the same kind on the same block."""
+    found: dict[object, list[_Fit]] = {}
+    for fit in fits:
+        if fit.grows:
+            table = fit.table
+            key = (bool(fit.n_classes), table.rows.tobytes(), table.features.tobytes())
+            found.setdefault((*key, table.bought.tobytes(), fit.weights.tobytes()), []).append(fit)
+    return list(found.values())
+
+
+def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
+    """Forests and kernels of labels on one block, of all rows and of all but each fold."""
+    one = fits[0]
+    values, weights, categories = one.block, one.weights[one.rows], one.categories[one.columns]
+    ys, sizes = [fit.y[fit.rows] for fit in fits], [fit.n_classes for fit in fits]
+    forests, told = grow_forest(values, ys, sizes, weights, categories, seed)
+    for fit, trees in zip(fits, forests):
+        fit.forest, fit.told = trees, told
+    # one label has folds by its classes; several share folds that mind groups alone
+    folds = one.folds if len(fits) == 1 else make_folds(len(values), _FOLDS, seed, None, one.groups)
+    for fit in fits:
+        fit.folds, fit.alone = folds, len(fits) == 1
+    if folds is None:
+        return
+    for k in range(_FOLDS):
+        rest, out = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+        some = [fit for fit in fits if fit.is_told(rest)]
+        if not some:
+            continue
+        ys, sizes = [fit.y[fit.rows][rest] for fit in some], [fit.n_classes for fit in some]
+        grown, _ = grow_forest(
+            values[rest], ys, sizes, weights[rest], categories, seed, _FEWER_TREES
+        )
+        for fit, trees in zip(some, grown):
+            fit.note("forest", out, trees.scores(values[out]))
+    if takes(len(values)) and one.groups is None:
+        columns = Columns.of(values, categories)
+        if len(columns.feature):
+            made, targets = columns.matrix(values), [fit.target() for fit in fits]
+            kernel, left_out = fit_kernel(columns, made, told, np.hstack(targets))
+            end = 0
+            for fit, target in zip(fits, targets):
+                mine = slice(end, end := end + target.shape[1])
+                times = _TANGENT if fit.n_classes else 1.0
+                fit.kernel = kernel.of_labels(mine).times(times)
+                fit.note("kernel", np.arange(len(values)), times * left_out[:, mine])
+
+
+class _Fit:
+    """One label: its table, its block, its parts and what they say of held-out rows."""
+
+    def __init__(self, table: Table, seed: int) -> None:
+        self.table, self.seed = table, seed
+        self.categories = np.array(table.categories or (0,) * table.width) > 0
+        self.numbers = table.labels.dtype.kind == "f"
+        self.classes, codes = np.unique(table.labels, return_inverse=True)
+        self.n_classes = 0 if self.numbers else len(self.classes)
+        if self.n_classes == 1:
+            raise BadInput("a classifier needs rows of at least two classes; got one.")
+        self.y: AnyArray = table.labels.astype(np.float64) if self.numbers else codes.reshape(-1)
+        # rows are bought class by class: within a class they weigh what was said, or alike
+        self.weights = _within_classes(table.weights, self.y if self.n_classes else None)
+        self.columns, self.rows = table.joint()
+        self.block = table.values[np.ix_(self.rows, self.columns)]
+        self.groups = None if table.groups is None else table.groups[self.rows]
+        self.forest: TreeSum | None = None
+        self.kernel: KernelRidge | None = None
+        self.told = np.zeros(len(self.columns))
+        self.left_out: dict[str, Floats] = {}
+        least = _FEW_NUMBERS if self.numbers else _FEW
+        counts = np.bincount(self.y[self.rows], minlength=2) if self.n_classes else [len(self.rows)]
+        self.grows = bool(len(self.columns)) and min(counts) >= least
+        kinds = self.y[self.rows] if self.n_classes else None
+        self.folds = (
+            make_folds(len(self.rows), _FOLDS, seed, kinds, self.groups) if self.grows else None
+        )
+        self.alone = True
+        self.of_rates = table.background is not None and self.n_classes == 2
+
+    @property
+    def kind(self) -> str:
+        return "numbers" if self.numbers else "rates" if self.of_rates else "classes"
+
+    @property
+    def width(self) -> int:
+        return 1 if self.n_classes in (0, 2) else self.n_classes
+
+    def is_told(self, rest: Ints) -> bool:
+        """Whether some of the block's rows hold every class."""
+        return not self.n_classes or len(np.unique(self.y[self.rows][rest])) == self.n_classes
+
+    def target(self) -> Floats:
+        """(rows of the block, c) what a least-squares part is fitted to."""
+        y = self.y[self.rows]
+        return y[:, None] if not self.n_classes else columns_of(y, self.n_classes)
+
+    def note(self, part: str, rows: Ints, said: Floats) -> None:
+        """What a part that did not see them says of rows of the block."""
+        if part not in self.left_out:
+            start = self.y.mean() if self.numbers else 0.0
+            self.left_out[part] = np.full((len(self.rows), self.width), start)
+        self.left_out[part][rows] = said
+
+    def _ridge(self, rows: Ints) -> Points:
+        table, y, weights = self.table, self.y[rows], self.weights[rows]
+        values, bought = table.values[rows], table.bought[rows]
+        if self.of_rates:
+            assert table.background is not None
+            return fit_ridge_of_rates(values, bought, y, weights, table.background)
+        if self.numbers:
+            return fit_ridge_of_numbers(values, bought, y, weights, self.categories)
+        return fit_ridge(values, bought, y, self.n_classes, weights, self.categories)
+
+    def _boosted(self, at: Ints) -> TreeSum:
+        rows, kinds = self.rows[at], self.categories[self.columns]
+        return grow_boosted(
+            self.block[at], self.y[rows], self.n_classes, self.weights[rows], kinds, self.seed
+        )
+
+    def stack(self) -> tuple[Stack, Floats | None]:
+        """All parts and their mean."""
+        everything = np.arange(len(self.y))
+        ridge = self._ridge(everything)
+        shares = dict(zip(("ridge", "forest", "kernel", "boosted"), _SHARES[self.kind]))
+        boosts = self.grows and self.folds is not None and shares["boosted"] > 0
+        boosts = boosts and len(self.rows) >= _BOOSTED and self.alone
+        if self.folds is not None:
+            self._hold_out(boosts)
+        parts = [p for p in shares if p in self.left_out and shares[p] > 0]
+        if not parts:
+            return self._ridge_alone(ridge), None
+        y, weights = self.y[self.rows], self._all_weights()
+        stretch = {p: self._stretch(p, y, weights) for p in parts}
+        told = {
+            p: max(_explained(stretch[p](self.left_out[p]), y, self.n_classes, weights), _LEAST)
+            for p in parts
+        }
+        best = max(told.values())
+        power = 0.0 if self.of_rates else _POWER  # beliefs know more than these rows
+        share = {p: shares[p] * (told[p] / best) ** power for p in parts}
+        total = sum(share.values())
+        share = {p: share[p] / total for p in parts}
+        mean = np.sum([share[p] * stretch[p](self.left_out[p]) for p in parts], axis=0)
+        grown: dict[str, Points | TreeSum | KernelRidge | None] = {
+            "ridge": ridge,
+            "forest": self.forest,
+            "kernel": self.kernel,
+            "boosted": self._boosted(np.arange(len(self.rows))) if "boosted" in parts else None,
+        }
+        slope, shift = 1.0, np.zeros(self.width)
+        if self.n_classes:
+            slope = shrink_slope(fit_slope(mean, y, weights)[0], mean, y, weights)
+            shift = fit_intercepts(slope * mean, y, weights)
+        said = mean if self.numbers else softmax(slope * mean + shift)
+        made = self._assembled(grown, share, stretch, slope, shift)
+        return self._measured(made, said, y, weights), self._of_all_rows(said, made)
+
+    def _hold_out(self, boosts: bool) -> None:
+        assert self.folds is not None
+        inside = np.full(len(self.y), -1)
+        inside[self.rows] = self.folds
+        for k in range(_FOLDS):
+            out = np.flatnonzero(self.folds == k)
+            if not self.is_told(np.flatnonzero(self.folds != k)):
+                continue
+            rest = inside != k
+            if (
+                self.groups is not None and self.table.groups is not None
+            ):  # rows outside the block may belong to those left out
+                assert self.table.groups is not None
+                rest &= ~np.isin(self.table.groups, self.groups[out])
+            ridge = self._ridge(np.flatnonzero(rest))
+            self.note("ridge", out, ridge.scores(self.table.values[self.rows[out]]))
+            if boosts:
+                trees = self._boosted(np.flatnonzero(self.folds != k))
+                self.note("boosted", out, trees.scores(self.block[out]))
+
+    def _all_weights(self) -> Floats:
+        """What the block's rows stand for; a class weighs what it weighs in the table."""
+        if self.numbers:
+            return self.table.weights[self.rows]
+        return self.table.of_rows(self.rows).weighing_as(self.table).weights
+
+    def _stretch(self, part: str, y: AnyArray, weights: Floats) -> _Line:
+        """A part on the scale of the others: log-odds as held-out rows have them."""
+        said = self.left_out[part]
+        if self.numbers:
+            return _Line(1.0, np.zeros(1))
+        slope = shrink_slope(fit_slope(said, y, weights)[0], said, y, weights)
+        return _Line(slope, fit_intercepts(slope * said, y, weights))
+
+    def _assembled(
+        self, grown: dict[str, Points | TreeSum | KernelRidge | None], share: dict[str, float],
+        stretch: dict[str, _Line], slope: float, shift: Floats,
+    ) -> Stack:  # fmt: skip
+        """Parts with their stretches inside, so that shares add up to one."""
+        trees: list[TreeSum] = []
+        of_trees, shift = 0.0, shift.copy()
+        for name in ("forest", "boosted"):
+            part = grown[name]
+            if share.get(name) and isinstance(part, TreeSum):
+                trees.append(_over(part, self.columns).times(share[name] * stretch[name].slope))
+                of_trees += share[name]
+        for name in share:
+            shift += slope * share[name] * stretch[name].shift
+        ridge, kernel = grown["ridge"], grown["kernel"]
+        assert isinstance(ridge, Points)
+        ridge = _times(ridge, stretch["ridge"].slope) if "ridge" in share else ridge
+        near = None
+        if isinstance(kernel, KernelRidge) and share.get("kernel"):
+            near = _kernel_over(kernel, self.columns).times(stretch["kernel"].slope)
+        joined = add_up(trees).times(1 / of_trees) if trees else None
+        shares = (share.get("ridge", 0.0), of_trees, share.get("kernel", 0.0))
+        classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
+        return Stack(classes, ridge, joined, near, shares, slope, shift)
+
+    def _ridge_alone(self, ridge: Points) -> Stack:
+        classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
+        shift = np.zeros(self.width)
+        if self.n_classes:
+            shift = fit_intercepts(ridge.scores(self.table.values), self.y, self.table.weights)
+        return Stack(classes, ridge, None, None, (1.0, 0.0, 0.0), 1.0, shift)
+
+    def _measured(self, made: Stack, said: Floats, y: AnyArray, weights: Floats) -> Stack:
+        if self.numbers:
+            wrong = float(np.average((said[:, 0] - y) ** 2, weights=weights))
+            return replace(made, error=float(np.sqrt(wrong)))
+        quality = quality_of(said, y, weights, self.seed, groups=self.groups)
+        return replace(made, quality=quality)
+
+    def _of_all_rows(self, said: Floats, made: Stack) -> Floats:
+        """Rows outside the block were never fitted on by trees: what the whole says of them."""
+        if len(self.rows) == len(self.y):
+            return said
+        values = np.where(self.table.bought, self.table.values, np.nan)
+        found = made.scores(values) if self.numbers else made.predict_proba(values)
+        found[self.rows] = said
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    slope: float
+    shift: Floats
+
+    def __call__(self, said: Floats) -> Floats:
+        return self.slope * said + self.shift
+
+
+def _explained(said: Floats, y: Ints | Floats, n_classes: int, weights: Floats) -> float:
+    """The part of the variance of y that is explained."""
+    if n_classes:
+        said, y = softmax(said), np.eye(n_classes)[y]
+    else:
+        y = y[:, None]
+    share = weights / weights.sum()
+    spread = float((share @ (y - share @ y) ** 2).sum())
+    return 1.0 - float((share @ (said - y) ** 2).sum()) / max(spread, 1e-300)
+
+
+def _within_classes(weights: Floats, codes: Ints | None) -> Floats:
+    """Weights divided by the mean of their class.
+
+    >>> _within_classes(np.array([2.0, 2.0, 9.0]), np.array([0, 0, 1])).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    if codes is None:
+        return np.asarray(weights / weights.mean())
+    mean = np.bincount(codes, weights=weights) / np.maximum(np.bincount(codes), 1)
+    return np.asarray(weights / mean[codes])
+
+
+def _times(points: Points, factor: float) -> Points:
+    tables = tuple(factor * table for table in points.points)
+    return Points(points.bins, factor * points.intercepts, tables)
+
+
+def _over(trees: TreeSum, columns: Ints) -> TreeSum:
+    """Trees over the block's columns as trees over the table's."""
+    return replace(trees, feature=columns[trees.feature].astype(np.int64))
+
+
+def _kernel_over(kernel: KernelRidge, columns: Ints) -> KernelRidge:
+    of = kernel.columns
+    return replace(kernel, columns=replace(of, feature=columns[of.feature]))

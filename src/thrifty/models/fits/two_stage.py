@@ -1,0 +1,186 @@
+"""A first stage on what is known of every row, corrected by what was bought on some of them.
+
+The first stage is a stack (:mod:`.stack`) over features that are free, or known of all rows. What
+it says of a row it did not see is one more column of the second stage, a stack over all features on
+the rows that have them. The second stage is used only as far as it lowers the loss on held-out
+rows, so that what was paid for makes no model worse than the free columns alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thrifty.array_types import Floats, Ints
+from thrifty.models.card import Card
+from thrifty.models.fits.logistic import fit_intercepts, softmax
+from thrifty.models.fits.plain_trees import PlainTrees, Words
+from thrifty.models.fits.quality import Quality, quality_of
+from thrifty.models.fits.stack import Stack, fit_stack, stack_from_dict
+from thrifty.models.table import Table
+from thrifty.typing import Json, JsonLike
+
+__all__ = ["TwoStage", "fit_two_stages", "two_stage_from_dict"]
+
+#: parts of the correction that are tried
+_PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: rows of each class, or of numbers, without which nothing is corrected
+_FEWEST = 6
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStage:
+    """Both stages; the second has the first one's scores as its last features."""
+
+    first: Stack
+    second: Stack
+    part: float
+    quality: Quality | None = None
+    error: float = np.nan
+
+    @property
+    def classes_(self) -> Ints:
+        """Codes of the classes."""
+        return self.first.classes_
+
+    @property
+    def measured(self) -> bool:
+        """Its quality was looked for when it was fitted."""
+        return True
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c) log-odds, or numbers."""
+        values = np.asarray(values, dtype=np.float64)
+        below = self.first.scores(values[:, : self._width])
+        above = self.second.scores(np.hstack([values, below]))
+        return (1 - self.part) * below + self.part * above
+
+    @property
+    def _width(self) -> int:
+        return len(self.first.ridge.bins)
+
+    def predict_proba(self, values: Floats) -> Floats:
+        """Probabilities, a column per class; NaN for gaps."""
+        return softmax(self.scores(values))
+
+    def predict(self, values: Floats) -> Floats | Ints:
+        """The most likely class, or the number."""
+        if not len(self.classes_):
+            return self.scores(values)[:, 0]
+        likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
+        return likely
+
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+        return (
+            f"A first stage of {self._width} features that are known of every row, corrected by a "
+            f"second one that was bought on some. First stage: {self.first.summary()}"
+        )
+
+    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
+        """The scorecard of the first stage."""
+        return self.first.scorecard(names[: self._width], words, classes)
+
+    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
+        """Refused: the second stage reads what the first one says."""
+        from thrifty.models.fits.plain_trees import no_plain_trees
+
+        raise no_plain_trees(self)
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        return {
+            "model": "TwoStage",
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "part": self.part,
+            "error": None if np.isnan(self.error) else self.error,
+        }
+
+
+def two_stage_from_dict(data: JsonLike) -> TwoStage:
+    """The inverse of :meth:`TwoStage.to_dict`."""
+    first, second = stack_from_dict(data["first"]), stack_from_dict(data["second"])
+    error = data["error"]
+    return TwoStage(
+        first,
+        second,
+        float(data["part"]),
+        second.quality,
+        np.nan if error is None else float(error),
+    )
+
+
+def fit_two_stages(table: Table, seed: int = 0) -> tuple[TwoStage | Stack, Floats | None]:
+    """Both stages, the first over the leading ``table.first`` features; or the first alone.
+
+    With what is said of every row that was left out, as :func:`.stack.fit_stack` does.
+    """
+    k = table.first
+    below = table.of_features(np.arange(k))
+    first, said = fit_stack(below, seed)
+    rows = np.flatnonzero(table.bought[:, k:].any(axis=1))
+    if said is None or not _enough(table, rows):
+        return first, said
+    numbers = table.labels.dtype.kind == "f"
+    offset = said if numbers else _log_odds(said)
+    upper = _with_columns(table.of_rows(rows).weighing_as(table), offset[rows])
+    second, again = fit_stack(upper, seed)
+    if again is None:
+        return first, said
+    above = again if numbers else _log_odds(again)
+    weights, y = upper.weights, upper.labels
+    losses = [_loss((1 - s) * offset[rows] + s * above, y, weights) for s in _PARTS]
+    part = _PARTS[int(np.argmin(losses))]
+    if not part:
+        return first, said
+    mixed = (1 - part) * offset[rows] + part * above
+    found = said.copy()
+    found[rows] = mixed if numbers else softmax(mixed)
+    if numbers:
+        error = float(np.sqrt(losses[_PARTS.index(part)]))
+        return TwoStage(first, second, part, None, error), found
+    codes = np.searchsorted(first.classes_, y).astype(np.int64)
+    groups = None if upper.groups is None else upper.groups
+    quality = quality_of(softmax(mixed), codes, weights, seed, groups=groups)
+    return TwoStage(
+        first, replace(second, quality=quality or first.quality), part, quality or first.quality
+    ), found
+
+
+def _enough(table: Table, rows: Ints) -> bool:
+    if table.labels.dtype.kind == "f":
+        return len(rows) >= _FEWEST
+    every = np.unique(table.labels)
+    return all(int((table.labels[rows] == c).sum()) >= _FEWEST for c in every)
+
+
+def _with_columns(table: Table, offset: Floats) -> Table:
+    """The table with the first stage's scores as its last features."""
+    c = offset.shape[1]
+    names = np.arange(c) + int(table.features.max(initial=-1)) + 1
+    return replace(
+        table,
+        features=np.r_[table.features, names],
+        values=np.hstack([table.values, offset]),
+        bought=np.hstack([table.bought, np.ones(offset.shape, dtype=bool)]),
+        categories=(*table.categories, *((0,) * c)) if table.categories else (),
+        background=None,
+        first=0,
+    )
+
+
+def _log_odds(p: Floats) -> Floats:
+    logs = np.log(np.clip(p, 1e-4, 1.0))
+    return logs[:, 1:] - logs[:, :1] if p.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)
+
+
+def _loss(scores: Floats, y: Floats | Ints, weights: Floats) -> float:
+    """Mean log loss with the best intercepts, or mean squared error."""
+    if y.dtype.kind == "f":
+        return float(np.average((scores[:, 0] - y) ** 2, weights=weights))
+    codes = np.unique(y, return_inverse=True)[1].reshape(-1)
+    p = softmax(scores + fit_intercepts(scores, codes, weights))
+    return -float(np.average(np.log(p[np.arange(len(p)), codes] + 1e-12), weights=weights))

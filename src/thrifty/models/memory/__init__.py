@@ -1,1 +1,0 @@
-"""What past tasks taught a lifetime of models."""

@@ -1,1 +1,0 @@
-"""Purses: rows in order, what was bought of them, what is left to spend."""

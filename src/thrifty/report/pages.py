@@ -1,0 +1,367 @@
+"""What the report and the dashboard say: figures at the top, sentences, tables, the page itself.
+
+Tables are small JSON for the browser. A tree is nested lists: a leaf ``[label, training rows]``, a
+node ``[feature, threshold, metafeature, false, true]`` with -1 where no metafeature induced it.
+Short on purpose: a report holds thousands of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from thrifty.errors import ThriftyError
+from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
+from thrifty.lifetime.outcomes import Monitor
+from thrifty.report.pictures import Picture, pictures_of
+from thrifty.report.view import LifetimeView, TaskView, amount, counted, metafeature_of_nodes, share
+from thrifty.trees.tree import Leaf, Path, Tree
+from thrifty.typing import Json
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = [
+    "PageCard", "cards_of", "knows", "metafeature_rows", "moment", "monitor_rows", "report_page",
+    "static_text", "summary", "task_columns", "task_detail", "task_row", "templates",
+]  # fmt: skip
+
+_SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
+_TOP_FEATURES = 8
+#: lines of a scorecard that a page shows
+_CARD_LINES = 150
+_FIRST_USERS = 12
+#: how a task was learned, by its route
+_HOW = {
+    "reused": "Learned from what earlier tasks had taught.",
+    "scratch": "Learned on its own: what earlier tasks had taught was not enough.",
+}
+
+
+# -- the top of a page ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PageCard:
+    """One of the figures at the top of a page."""
+
+    name: str
+    label: str
+    value: str
+
+
+def cards_of(view: LifetimeView) -> list[PageCard]:
+    """The figures that the one who pays asks for first."""
+    balance = view.balance
+    unit = f" ({view.unit})" if view.unit else ""
+    money = [("learning", "spent on learning", view.spent_on_learning)]
+    if balance is not None:
+        money.append(("predictions", "spent on predictions", balance.predictions))
+        if balance.everything:
+            money.insert(0, ("saved", "saved", balance.saved))
+        if balance.reserved:
+            money.append(("reserved", "reserved", balance.reserved))
+        if balance.left is not None:
+            money.append(("left", "left of the budget", balance.left))
+    cards = [PageCard(name, f"{label}{unit}", _short(sum)) for name, label, sum in money]
+    cards.append(PageCard("tasks", "tasks learned", f"{len(view.tasks):,}"))
+    if view.tasks:
+        part = share(view.cells_of_learning, view.everything)
+        cards.append(PageCard("share", "bought, of all there is", part))
+    return cards
+
+
+def _short(money: float) -> str:
+    """Cents say nothing beside tens of thousands."""
+    return amount(round(money) if money >= 10_000 else round(money, 4))
+
+
+def summary(view: LifetimeView) -> list[str]:
+    """What happened, for the one who pays; an empty lifetime gets a friendly sentence."""
+    if not view.tasks:
+        said = [
+            "Nothing has been learned yet. The first task will appear here: learn one with "
+            "life.learn(name, X, y), or with the command thrifty learn."
+        ]
+        if view.balance is not None and view.balance.spent:
+            said.append(f"{view.money(view.balance.spent)} spent so far.")
+    else:
+        widest = max(task.receipt.n_features for task in view.tasks)
+        cells = view.cells_of_learning
+        learned = (
+            f"{counted(len(view.tasks), 'task')} learned over {counted(widest, 'feature')}, from "
+            f"{counted(cells, 'cell')}: {share(cells, view.everything)} of the "
+            f"{view.everything:,} there are to buy."
+        )
+        said = [learned, *_paid(view)]
+    if view.ledger is not None and view.ledger.in_doubt:
+        waiting = counted(len(view.ledger.in_doubt), "purchase")
+        said.append(f"{waiting} in doubt: money stays reserved until you say what happened.")
+    return said
+
+
+def _paid(view: LifetimeView) -> list[str]:
+    balance = view.balance
+    if balance is None:
+        return [f"Learning cost {view.money(view.cost)}."] if view.priced else []
+    said = []
+    if view.priced:
+        said.append(f"Learning cost {view.money(balance.learning)}.")
+    if balance.predictions:
+        said.append(f"Predictions have cost {view.money(balance.predictions)}.")
+    if view.priced and balance.everything:
+        said.append(
+            f"All of the same rows and features, each cell once, would have cost "
+            f"{view.money(balance.everything)}: {view.money(balance.saved)} saved."
+        )
+    if balance.left is not None:
+        total = balance.left + balance.spent + balance.reserved
+        said.append(f"Of the budget of {view.money(total)}, {view.money(balance.left)} is left.")
+    return [" ".join(said)] if said else []
+
+
+def knows(view: LifetimeView) -> list[str]:
+    """How the tasks were learned and what they taught, for the curious."""
+    if not view.tasks:
+        return []
+    routes = [task.route for task in view.tasks]
+    scratch, reused = routes.count("scratch"), routes.count("reused")
+    bought = len(routes) - scratch - reused
+    parts = [
+        f"{n:,} {how}"
+        for n, how in (
+            (scratch, "from scratch"),
+            (bought, "from a small table that was bought for it"),
+            (reused, "from what earlier tasks had taught"),
+        )
+        if n
+    ]
+    said = [f"Of {counted(len(routes), 'task')}: {', '.join(parts)}."]
+    if view.metafeature_texts:
+        text = f"The representation holds {counted(len(view.metafeature_texts), 'metafeature')}"
+        used = view.lineage.used_by
+        if any(used):
+            most = max(range(len(used)), key=lambda i: len(used[i]))
+            text += f"; M{most} served most, {counted(len(used[most]), 'later task')}"
+        said.append(f"{text}.")
+    return said
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def task_columns() -> list[BillColumn]:
+    """The columns of the bill that stand in the table of tasks beside cells and cost."""
+    return [column for column in COLUMNS if column.tasks_heading]
+
+
+def beside_columns() -> list[BillColumn]:
+    """The columns of the bill that stand in the table of predictions beside the cost."""
+    return [column for column in COLUMNS if column.beside_heading]
+
+
+def task_row(number: int, task: TaskView) -> list[object]:
+    """One line of the table.
+
+    Number, name, cells, per cent bought, cost, quality (-1: not measured), the quality in words;
+    then the further columns of the bill that a page lists.
+    """
+    part = task.cells / task.everything if task.everything else 0.0
+    measured = task.measured
+    return [
+        number,
+        task.name,
+        task.cells,
+        round(100 * part, 3),
+        round(task.cost, 6),
+        -1 if measured is None else round(measured.value, 4),
+        "not measured" if measured is None else str(measured),
+        *(column.read(task.receipt) for column in task_columns()),
+    ]
+
+
+def task_detail(task: TaskView, view: LifetimeView) -> Json:
+    """What opening a task shows."""
+    receipt = task.receipt
+    top = sorted(receipt.per_feature.items(), key=lambda item: (-item[1], item[0]))
+    detail: Json = {
+        "said": [_bought(task, view), *filter(None, (_HOW.get(task.route), task.about))],
+        "features": top[:_TOP_FEATURES],
+        "more": max(0, len(top) - _TOP_FEATURES),
+    }
+    if task.failure:
+        detail["failure"] = task.failure
+    if task.card is not None:
+        lines = task.card.lines()
+        detail["card"] = {
+            "classes": len(task.card.base) > 1,
+            "lines": lines[:_CARD_LINES],
+            "more": max(0, len(lines) - _CARD_LINES),
+            "legend": task.card.legend,
+        }
+    elif task.tree is None:
+        detail["text"] = task.text
+    else:
+        origin = metafeature_of_nodes(task.tree, view.metafeatures)
+        detail["tree"] = _small_tree(task.tree, view, origin)
+    return detail
+
+
+def _bought(task: TaskView, view: LifetimeView) -> str:
+    receipt = task.receipt
+    cost = f" for {view.money(task.cost)}" if view.priced else ""
+    return (
+        f"{counted(task.cells, 'cell')} bought{cost} on {counted(receipt.n_examples, 'row')}: "
+        f"{share(task.cells, task.everything)} of its table, at most "
+        f"{receipt.max_cells_per_example:,} on one row. "
+        f"{counted(receipt.reused_cells, 'cell was', 'cells were')} already owned."
+    )
+
+
+def _small_tree(
+    tree: Tree, view: LifetimeView, origin: Mapping[Path, int], path: Path = ()
+) -> list[object]:
+    """The tree as nested lists, features by name."""
+    if isinstance(tree, Leaf):
+        label = None if tree.label is None else str(tree.label)
+        return [label, None if tree.counts is None else round(sum(tree.counts))]
+    sides = [_small_tree(tree.child(b), view, origin, (*path, b)) for b in (False, True)]
+    name, metafeature = view.name_of(tree.split.feature), origin.get(path, -1)
+    return [name, tree.split.threshold, metafeature, *sides]
+
+
+def metafeature_rows(view: LifetimeView) -> list[Json]:
+    """Each metafeature: drawn where it is a tree, who taught it, whom it served first."""
+    if not view.metafeatures:
+        texts = view.metafeature_texts
+        return [{"text": text, "taught": None, "used": [], "n_used": 0} for text in texts]
+
+    def named(task: int) -> list[object]:
+        return [task, view.tasks[task].name]
+
+    lineage = view.lineage
+    return [
+        {
+            "tree": _small_tree(tree, view, {}),
+            "taught": None if taught is None else named(taught),
+            "used": [named(task) for task in used[:_FIRST_USERS]],
+            "n_used": len(used),
+        }
+        for tree, taught, used in zip(view.metafeatures, lineage.taught_by, lineage.used_by)
+    ]
+
+
+def monitor_rows(view: LifetimeView) -> list[Json]:
+    """A line per model whose outcomes are known."""
+    return [_monitor_row(one, view) for one in view.monitors]
+
+
+def _monitor_row(one: Monitor, view: LifetimeView) -> Json:
+    quality = calibration = "not known"
+    if one.auroc is not None and one.auroc_learned is not None:
+        quality = f"{one.auroc:.3f} ({one.auroc_learned:.3f} when it was learned)"
+    if one.expected is not None and one.seen is not None:
+        calibration = f"{one.expected:.1%} expected, {one.seen:.1%} came"
+    named = ", ".join(f"{m.feature} ({m.distance:.2f})" for m in one.moved[:5])
+    more = f" and {len(one.moved) - 5} more" if len(one.moved) > 5 else ""
+    return {
+        "task": one.task if one.version == 1 else f"{one.task}@{one.version}",
+        "sentence": one.sentence,
+        "outcomes": one.outcomes,
+        "quality": quality,
+        "calibration": calibration,
+        "predictions": one.predictions,
+        "spent": view.money(round(one.spent, 2)),
+        "inputs": f"moved: {named}{more}" if one.moved else "as they were",
+    }
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+def report_page(view: LifetimeView) -> str:
+    """The whole report as HTML.
+
+    >>> "Nothing has been learned yet" in report_page(LifetimeView(title="empty"))
+    True
+    """
+    page = templates().get_template("report.html")
+    from markupsafe import Markup
+
+    return str(
+        page.render(
+            view=view,
+            sentences=summary(view),
+            learned=knows(view),
+            cards=cards_of(view),
+            outcome_rows=monitor_rows(view),
+            measured=any(task.measured is not None for task in view.tasks),
+            pictures=[_inline(picture) for picture in pictures_of(view)],
+            css=Markup(static_text("thrifty.css")),
+            script=Markup("\n".join(map(static_text, _SCRIPTS))),
+            data=Markup(_data(view)),
+            version=version("thrifty"),
+        )
+    )
+
+
+def templates() -> jinja2.Environment:
+    """The pages' templates; every value put into them is escaped."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ThriftyError(
+            "the report needs Jinja2, which is not installed. Type: pip install 'thrifty[report]'"
+        ) from error
+    made = Environment(
+        loader=PackageLoader("thrifty.report"), autoescape=True, undefined=StrictUndefined
+    )
+    made.filters.update(amount=amount, moment=moment)
+    made.globals.update(task_columns=task_columns, beside_columns=beside_columns)
+    return made
+
+
+def moment(seconds: float | None) -> str:
+    """A time as a date and a clock would show it here.
+
+    >>> moment(None), moment(0.0)
+    ('', 'never')
+    """
+    if seconds is None:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds else "never"
+
+
+def static_text(name: str) -> str:
+    """A script or style sheet that ships with the package."""
+    return files("thrifty.report").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _inline(picture: Picture) -> Json:
+    encoded = base64.b64encode(picture.svg().encode()).decode()
+    return {
+        "heading": picture.heading,
+        "caption": picture.caption,
+        "src": f"data:image/svg+xml;base64,{encoded}",
+        "width": 720,
+        "height": round(100 * picture.height),
+    }
+
+
+def _data(view: LifetimeView) -> str:
+    """What the page's script reads. ``<`` is written so that no name can end the script."""
+    data = {
+        "rows": [task_row(i, task) for i, task in enumerate(view.tasks)],
+        "details": [task_detail(task, view) for task in view.tasks],
+        "metafeatures": metafeature_rows(view),
+    }
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

@@ -1,5 +1,0 @@
-"""Both tables of the paper, reproduced: every row over a grid, measured against its bounds."""
-
-from thrifty.reproduce.reproduction import Reproduction, reproduce
-
-__all__ = ["Reproduction", "reproduce"]

@@ -1,0 +1,359 @@
+"""What a split is worth, from integer counts and a price.
+
+A gain is a value around a function ``(counts, totals, prices) -> gains``: ``counts`` (C, k) says
+how many rows of each class have each of k features true, ``totals`` (C,) the rows of each class at
+the node, ``prices`` (k,) what a cell of each feature costs. The theory holds for any such function;
+it gives minus infinity where a feature is constant on the rows, and equal counts give equal floats.
+
+A gain of your own needs no entry anywhere: give the function, or a :class:`Gain` that also says how
+it is raced, to a learner's ``gain=``.
+
+Upper bounds on a gain over a box of counts, when there are too many classes for its corners.
+Entropy: with class shares w_c, rates p_c and any number q, the information gain is
+I(p) <= sum_c w_c kl(p_c, q), equal at q = sum_c w_c p_c. Each term is convex in p_c, so over a box
+it is largest at an end of p_c's interval; the smallest such sum over a few q is a bound.
+
+Gini: with v_c = w_c p_c and W = sum_c v_c the gain is sum_c v_c^2 / W + (w_c - v_c)^2 / (1 - W) -
+sum_c w_c^2. Cut the range of W into pieces [s, t]: in a piece the gain is at most
+sum_c max over the ends of v_c^2 / s + (w_c - v_c)^2 / (1 - t), less the constant.
+
+Class weights say how much a row of each class counts. Counts stay whole numbers and are multiplied
+by the weight of their class, so a gain is still a pure function of the counts, and a reused tree
+still equals the scratch tree to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from thrifty import kernels
+from thrifty.array_types import Floats, Ints
+from thrifty.errors import BadInput, BadParameter
+from thrifty.labels.classes import Labels
+from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.typing import AnyArray
+
+Measure = Callable[[AnyArray, AnyArray, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A gain: its name, its function of counts, how it is raced, and its kernel.
+
+    Parameters
+    ----------
+    name : str
+        How stores and messages call it.
+    of : callable
+        (counts, totals, prices) -> gains.
+    raced : "kernel", "corners" or None
+        How races rule candidates out. "corners": its largest value over a box of counts is at a
+        corner, as for every function that grows as the classes' rates part. "kernel": the same,
+        by a compiled kernel. None: it cannot be raced.
+    kernel : int or None
+        ``kernels.ENTROPY`` or ``kernels.GINI``, where that kernel finds its best cuts.
+    cut_by : Gain or None
+        The gain that chooses the threshold of a real-valued feature; None: this one.
+    at_most : callable or None
+        (low, high, totals) -> bounds over boxes of counts, where classes are too many for corners.
+    pure_child : bool
+        Whether only splits that leave one child pure count.
+    by_price : bool
+        Whether it looks at prices.
+
+    Examples
+    --------
+    >>> right = Gain("right", lambda counts, totals, prices: abs(counts[1] - counts[0]) / 1.0)
+    >>> right(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
+    [4.0]
+    """
+
+    name: str
+    of: Measure
+    raced: Literal["kernel", "corners"] | None = "corners"
+    kernel: int | None = None
+    cut_by: Gain | None = None
+    at_most: Callable[[Ints, Ints, Ints], Floats] | None = None
+    pure_child: bool = False
+    by_price: bool = True
+
+    def __call__(self, counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+        return self.of(counts, totals, prices)
+
+
+def _entropy(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+    """Information gain, in bits per row.
+
+    >>> one = np.ones(1)
+    >>> _entropy(np.array([[0], [4]]), np.array([4, 4]), one).tolist()
+    [1.0]
+    """
+    if counts.dtype.kind == "f":
+        return kernels.weighted_entropy_gains(counts, totals)
+    return kernels.entropy_gains(counts, totals, kernels.xlogx_table(int(totals.sum())))
+
+
+def _gini(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+    """Fall of the Gini impurity.
+
+    >>> _gini(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
+    [0.5]
+    """
+    if counts.dtype.kind == "f":
+        return kernels.weighted_gini_gains(counts, totals)
+    return kernels.gini_gains(counts, totals)
+
+
+def _gain_ratio(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+    """Information gain by the entropy of the two sides' sizes (C4.5).
+
+    >>> _gain_ratio(np.array([[0, 0], [4, 1]]), np.array([4, 4]), np.ones(2)).round(3).tolist()
+    [1.0, 0.254]
+    """
+    gains = _entropy(counts, totals, prices)
+    sizes = counts.sum(axis=0, dtype=np.float64)
+    sides = kernels.split_information(sizes, float(totals.sum()))
+    # A side without rows has no entropy; the gain is minus infinity there and stays so.
+    ratios = np.full(len(gains), -np.inf)
+    np.divide(gains, sides, out=ratios, where=sides > 0)
+    return ratios
+
+
+def _cs_id3(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+    """gain^2 / price (CS-ID3, Tan and Schlimmer 1990); a free feature counts as almost free.
+
+    >>> _cs_id3(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
+    gains = _entropy(counts, totals, prices)
+    return np.where(gains == -np.inf, -np.inf, gains * gains / np.maximum(prices, _ALMOST_FREE))
+
+
+def _idx(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+    """gain / price (IDX, Norton 1989); a free feature counts as almost free.
+
+    >>> _idx(np.array([[0, 0], [4, 4]]), np.array([4, 4]), np.array([2.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
+    return _entropy(counts, totals, prices) / np.maximum(prices, _ALMOST_FREE)
+
+
+_STEPS = 24
+
+
+def entropy_at_most(low: Ints, high: Ints, totals: Ints) -> Floats:
+    """The information gain of any table between ``low`` and ``high`` (C, k), in bits."""
+    n = totals[:, None]
+    share = n / totals.sum()
+    ends = low / n, high / n
+    first, last = ((share * end).sum(axis=0) for end in ends)
+    best = np.full(low.shape[1], np.inf)
+    for step in range(_STEPS + 1):
+        q = first + (last - first) * (step / _STEPS)
+        q = np.clip(q, 1e-9, 1 - 1e-9)
+        away = np.maximum(_divergence(ends[0], q), _divergence(ends[1], q))
+        best = np.minimum(best, (share * away).sum(axis=0))
+    return best
+
+
+def _divergence(p: Floats, q: Floats) -> Floats:
+    """kl(p, q) of two coins, in bits."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heads = np.where(p > 0, p * np.log2(p / q), 0.0)
+        tails = np.where(p < 1, (1 - p) * np.log2((1 - p) / (1 - q)), 0.0)
+    return np.asarray(heads + tails)
+
+
+def gini_at_most(low: Ints, high: Ints, totals: Ints) -> Floats:
+    """The fall of the Gini impurity of any table between ``low`` and ``high`` (C, k)."""
+    n = float(totals.sum())
+    share = (totals / n)[:, None]
+    ends = low / n, high / n
+    first, last = (end.sum(axis=0) for end in ends)
+    best = np.full(low.shape[1], -np.inf)
+    for step in range(_STEPS):
+        s = first + (last - first) * (step / _STEPS)
+        t = first + (last - first) * ((step + 1) / _STEPS)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums = [_or_zero(v * v, s) + _or_zero((share - v) ** 2, 1 - t) for v in ends]
+        best = np.maximum(best, np.maximum(*sums).sum(axis=0))
+    return np.asarray(best - (share * share).sum())
+
+
+def _or_zero(top: Floats, bottom: Floats) -> Floats:
+    """top / bottom; an empty side has no part in the gain."""
+    return np.where(top > 0, top / np.maximum(bottom, 0.0), 0.0)
+
+
+_ALMOST_FREE = 1e-9
+
+entropy = Gain(
+    "entropy", _entropy, "kernel", kernels.ENTROPY, at_most=entropy_at_most, by_price=False
+)
+gini = Gain("gini", _gini, "kernel", kernels.GINI, at_most=gini_at_most, by_price=False)
+
+
+@cache
+def _eg2(weight: float, name: str) -> Gain:
+    """(2^gain - 1) / (price + 1)^weight, gain in bits (EG2, Nunez 1991).
+
+    >>> counts, totals = np.array([[0, 0], [4, 4]]), np.array([4, 4])
+    >>> _eg2(1.0, "eg2")(counts, totals, np.array([0.0, 9.0])).tolist()
+    [1.0, 0.1]
+    """
+
+    def measure(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+        return kernels.eg2_gains(_entropy(counts, totals, prices), prices, weight)
+
+    return Gain(name, measure, cut_by=entropy)
+
+
+gain_ratio = Gain("gain-ratio", _gain_ratio, None, cut_by=entropy, by_price=False)
+eg2 = _eg2(1.0, "eg2")
+cs_id3 = Gain("cs-id3", _cs_id3, cut_by=entropy)
+idx = Gain("idx", _idx, cut_by=entropy)
+#: the gains that come with Thrifty
+GAINS = {gain.name: gain for gain in (entropy, gini, gain_ratio, eg2, cs_id3, idx)}
+
+
+def gain_named(gain: str | Gain | Measure) -> Gain:
+    """The gain of that name, or the user's own.
+
+    ``"eg2:0.5"`` is (2^gain - 1) / (price + 1)^0.5; the weight lies between 0 and 1.
+
+    >>> gain_named("eg2:1.0")(np.array([[0], [4]]), np.array([4, 4]), np.array([3.0])).tolist()
+    [0.25]
+    """
+    if isinstance(gain, Gain):
+        return gain
+    if callable(gain):
+        return Gain(getattr(gain, "__name__", "own"), gain)
+    if isinstance(gain, str) and gain.startswith("eg2:"):
+        try:
+            weight = float(gain.removeprefix("eg2:"))
+        except ValueError:
+            weight = -1.0
+        if 0.0 <= weight <= 1.0:
+            return _eg2(weight, f"eg2:{weight:g}")
+        raise BadParameter(
+            f"the weight of EG2 must lie between 0 and 1, as in 'eg2:0.5'; got {gain!r}."
+        )
+    try:
+        return GAINS[gain]
+    except (KeyError, TypeError):
+        raise BadParameter(
+            f"gain must be one of {sorted(GAINS)} or a function (counts, totals, prices) -> gains; "
+            f"got {gain!r}."
+        ) from None
+
+
+#: None, "balanced", or what a row of each class weighs
+ClassWeight: TypeAlias = str | Mapping[Hashable, float] | None
+
+
+def check_class_weight(class_weight: object) -> None:
+    """None, "balanced", or positive numbers by class."""
+    if class_weight is None or class_weight == "balanced":
+        return
+    if not isinstance(class_weight, Mapping):
+        raise BadParameter(
+            f"class_weight must be None, 'balanced' or a mapping class -> weight; got "
+            f"{class_weight!r}."
+        )
+    for label, weight in class_weight.items():
+        number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
+        if not number or not 0 < weight < np.inf:
+            raise BadParameter(
+                f"a class weight must be a finite number above 0; got {weight!r} for class "
+                f"{label!r}."
+            )
+
+
+def class_weight_to_json(class_weight: ClassWeight) -> object:
+    """Pairs instead of a mapping: JSON would turn the classes 0 and 1 into texts."""
+    if class_weight is None or isinstance(class_weight, str):
+        return class_weight
+    return [[_plain(label), float(weight)] for label, weight in class_weight.items()]
+
+
+def class_weight_from_json(data: list[list[Any]] | str | None) -> ClassWeight:
+    """The inverse of :func:`class_weight_to_json`."""
+    return dict(data) if isinstance(data, list) else data
+
+
+def _plain(label: object) -> object:
+    return label.item() if hasattr(label, "item") else label
+
+
+def weigh(labels: Labels, class_weight: ClassWeight) -> Labels:
+    """The labels with the weight of each class; classes that are not named weigh 1.
+
+    >>> from thrifty.labels.classes import read_classes
+    >>> weigh(read_classes(["a", "b", "b", "b"]), "balanced").weights.round(2).tolist()
+    [2.0, 0.67]
+    """
+    if class_weight is None:
+        return labels
+    if isinstance(class_weight, str):
+        sizes = np.bincount(labels.codes, minlength=labels.n_classes)
+        return replace(labels, weights=len(labels) / (labels.n_classes * sizes))
+    known = [labels.value(code) for code in range(labels.n_classes)]
+    strangers = [label for label in class_weight if label not in known]
+    if strangers:
+        raise BadInput(
+            f"class_weight names classes that y does not hold: {strangers[:5]}; its classes are "
+            f"{known[:10]}. Remove or rename them."
+        )
+    weights = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    return replace(labels, weights=weights)
+
+
+def weighted(gain: Gain, labels: Labels) -> Gain:
+    """The gain on weighted counts; the gain itself where the labels carry no weights."""
+    weights = labels.weights
+    if weights is None:
+        return gain
+
+    def by_weight(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+        gains = gain(counts * weights[:, None], totals * weights, prices)
+        n_true = counts.sum(axis=0)
+        constant = (n_true == 0) | (n_true == totals.sum())
+        return np.where(constant, -np.inf, gains)
+
+    return Gain(f"{gain.name}, classes weighted", by_weight, None, by_price=gain.by_price)
+
+
+def weigh_leaves(tree: Tree, labels: Labels) -> Tree:
+    """Leaves of several classes take the class of the most weight; pure ones stay as they are."""
+    if labels.weights is None:
+        return tree
+    if isinstance(tree, Node):
+        return Node(tree.split, weigh_leaves(tree.false, labels), weigh_leaves(tree.true, labels))
+    if tree.counts is None:
+        return tree
+    return Leaf(int(np.argmax(np.array(tree.counts) * labels.weights)), tree.counts)
+
+
+@cache
+def pure_child(gain: Gain) -> Gain:
+    """The same gain where a split leaves a child pure, minus infinity elsewhere.
+
+    Still a pure function of counts, so all that holds for trees with any gain holds for lists.
+
+    >>> counts, totals = np.array([[0, 1], [2, 2]]), np.array([3, 3])
+    >>> pure_child(entropy)(counts, totals, np.ones(2)).round(3).tolist()
+    [0.459, -inf]
+    """
+
+    def only_pure_child(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
+        gains = gain(counts, totals, prices)
+        pure_true = (counts > 0).sum(axis=0) <= 1
+        pure_false = (totals[:, None] - counts > 0).sum(axis=0) <= 1
+        return np.where(pure_true | pure_false, gains, -np.inf)
+
+    return Gain(gain.name, only_pure_child, None, gain.kernel, pure_child=True)

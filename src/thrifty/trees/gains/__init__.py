@@ -1,1 +1,0 @@
-"""What a split is worth, and where a feature is cut."""

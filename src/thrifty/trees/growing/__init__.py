@@ -1,1 +1,0 @@
-"""Growing a tree from scratch: every cell, every feature at every node."""

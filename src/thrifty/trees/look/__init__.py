@@ -1,1 +1,0 @@
-"""Looking at trees: text, Graphviz, pictures."""

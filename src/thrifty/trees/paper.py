@@ -1,0 +1,395 @@
+"""``Paper()``: every candidate on every row, accepted when consistent.
+
+:class:`OverMetafeatures` is what every learner over metafeatures shares: its parameters, the first
+phase, ImproveRep. How a tree is grown from metafeatures (:meth:`OverMetafeatures.reuse`) and from
+all features (:meth:`OverMetafeatures.scratch`) is each learner's own.
+
+Older metafeatures that fit a task as well as the newer one that was found for it.
+
+Where a rule tries the newest metafeatures first, one that happens to agree with the labels is found
+before the one that other tasks will need, which then stays old and expensive to reach. So all that
+agree are made new: those whose cells were bought anyway, and some of the older, looked at on a few
+rows.
+
+What it may cost. A task that the newest n = 2, 4, 8, ... explain, and fewer do not, has bought n S
+cells where n <= 2 x, with x metafeatures newer than its own; the bound is S (1 + 2 x), so that
+S (1 + 2 x - n) cells, S at least, may be spent here and the bound stays as it is. A stranger made
+new would push others back: what is made new agrees on every row of the task, not on a few.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.cells import Door
+from thrifty.checks import a_choice, set_checked, whole_number
+from thrifty.errors import BadParameter
+from thrifty.labels.classes import Labels
+from thrifty.trees.gains import (
+    ClassWeight,
+    Gain,
+    Measure,
+    check_class_weight,
+    class_weight_from_json,
+    class_weight_to_json,
+    gain_named,
+    weigh,
+    weighted,
+)
+from thrifty.trees.growing import consistent_within
+from thrifty.trees.improve_rep import Improvement, improved, improvement_named
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch import scratch_tree
+from thrifty.trees.tree import Leaf, Node, Tree, allows_missing
+from thrifty.trees.use_rep import MATCH, Grown, use_rep
+from thrifty.trees.warm_up import WarmUp, after_warm_task, read_warm_up
+from thrifty.typing import Json, JsonLike
+
+#: of the task's examples: cells spent on first samples of older ones
+_SHARE = 0.25
+#: rows of a first sample; one that has nothing to do with the labels seldom agrees on them
+_ROWS = 8
+
+
+def agreeing(
+    newer: Sequence[Tree],
+    older: Sequence[Tree],
+    model: Tree,
+    cells: Door,
+    labels: Labels,
+    seed: int,
+) -> tuple[Tree, ...]:
+    """Single features that agree with the labels: of the newer ones all whose cells are there.
+
+    >>> from thrifty.trees.tree import stump
+    >>> X = np.random.default_rng(0).random((64, 9)) < 0.5
+    >>> X[:, 7] = X[:, 2]
+    >>> labels = Labels(X[:, 2].astype(np.int64), np.array([False, True]))
+    >>> from thrifty.cells import Cells
+    >>> twins = agreeing([stump(2), stump(3)], [stump(1), stump(7)], stump(2), Cells(X), labels, 0)
+    >>> [tree.split.feature for tree in twins]
+    [7]
+    """
+    if not _is_single(model):
+        return ()
+    random = np.random.default_rng([seed, zlib.crc32(labels.codes.tobytes())])
+    found = [tree for tree in newer if _is_single(tree) and _agrees_for_free(tree, cells, labels)]
+    spare = len(labels) * (1 + 2 * _newer_than(model, newer) - len(newer))
+    return (*_some_of(older, cells, labels, spare, random), *found)
+
+
+def _newer_than(model: Tree, trees: Sequence[Tree]) -> int:
+    """How many stand behind the model's own, which is the last of its feature; 0 if none is."""
+    assert isinstance(model, Node)
+    for behind, tree in enumerate(reversed(trees)):
+        if isinstance(tree, Node) and tree.split.feature == model.split.feature:
+            return behind
+    return 0
+
+
+def _agrees_for_free(tree: Tree, cells: Door, labels: Labels) -> bool:
+    assert isinstance(tree, Node)
+    rows = cells.owned_rows([tree.split.feature])
+    return len(rows) == len(labels) and _tells(
+        tree, cells.get(rows, [tree.split.feature])[:, 0], labels.codes[rows]
+    )
+
+
+def _some_of(
+    older: Sequence[Tree], cells: Door, labels: Labels, spare: int, random: np.random.Generator
+) -> list[Tree]:
+    """Some of the older ones that agree on every row, for ``spare`` cells at most."""
+    single = [tree for tree in older if isinstance(tree, Node) and _is_single(tree)]
+    n = min(len(single), int(_SHARE * len(labels)) // _ROWS)
+    # What is bought beyond the need must not be what a budget lacks in the end.
+    if not n or spare < len(labels) or cells.allowance is not None:
+        return []
+    if spare < (1 + _SHARE) * len(labels):
+        n = 1  # two first samples and a whole column would be too much
+    some = [single[i] for i in random.choice(len(single), n, replace=False).tolist()]
+    rows = _of_every_class(labels, random)
+    values = cells.get(rows[:_ROWS], [tree.split.feature for tree in some])
+    spare -= n * _ROWS
+    found = []
+    for tree, column in zip(some, values.T):
+        if spare < len(rows) - _ROWS or not _tells(tree, column, labels.codes[rows[:_ROWS]]):
+            continue
+        looked, agrees = _on_every_row(tree, rows, cells, labels)
+        spare -= looked - _ROWS
+        if agrees:
+            found.append(tree)
+    return found
+
+
+def _on_every_row(tree: Node, rows: np.ndarray, cells: Door, labels: Labels) -> tuple[int, bool]:
+    """Rows looked at, twice as many each time until one disagrees, and whether none does."""
+    n = _ROWS
+    while n < len(rows):
+        n = min(2 * n, len(rows))
+        column = cells.get(rows[:n], [tree.split.feature])[:, 0]
+        if not _tells(tree, column, labels.codes[rows[:n]]):
+            return n, False
+    return n, True
+
+
+def _is_single(tree: Tree) -> bool:
+    return isinstance(tree, Node) and isinstance(tree.false, Leaf) and isinstance(tree.true, Leaf)
+
+
+def _of_every_class(labels: Labels, random: np.random.Generator) -> np.ndarray:
+    """The rows in random order, the first of different classes: a constant tells nothing."""
+    order = random.permutation(len(labels))
+    first = np.unique(labels.codes[order], return_index=True)[1]
+    rest = np.setdiff1d(np.arange(len(order)), first)
+    return np.asarray(order[np.concatenate([first, rest])])
+
+
+def _tells(tree: Tree, column: np.ndarray, codes: np.ndarray) -> bool:
+    """Whether each side of the split is of one class."""
+    assert isinstance(tree, Node)
+    true = column >= tree.split.cut
+    sides = (codes[true], codes[~true])
+    return all(len(set(side.tolist())) == 1 for side in sides)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OverMetafeatures:
+    """The parameters of Paper, Race and Tested; their docstrings say what each means."""
+
+    gain: str | Gain | Measure = "entropy"
+    improve: str | Improvement = "paths"
+    match: str = "feature"
+    max_nodes: int | None = None
+    warm_up: WarmUp | int = 0
+    missing: str = "error"
+
+    def __post_init__(self) -> None:
+        gain_named(self.gain)
+        improvement_named(self.improve)
+        a_choice("match", self.match, MATCH)
+        allows_missing(self.missing)
+        set_checked(self, warm_up=read_warm_up(self.warm_up))
+        if self.max_nodes is not None:
+            set_checked(self, max_nodes=whole_number("max_nodes", self.max_nodes))
+
+    # What each learner does in its own way.
+
+    def reuse(
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
+        """A tree grown from metafeatures, or where that failed."""
+        raise NotImplementedError
+
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+        """A tree grown from all features."""
+        raise NotImplementedError
+
+    def remembers(self, cells: Door) -> NDArray[np.uint64] | None:
+        """Which examples taught a tree, for learners whose promise depends on that."""
+        return None
+
+    # The verbs.
+
+    def start(self) -> Metafeatures:
+        """No metafeatures."""
+        return Metafeatures()
+
+    def weigh(self, labels: Labels) -> Labels:
+        """Rows weigh the same."""
+        return labels
+
+    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
+        """Every root of a metafeature on every example, then the paths; Lemma 2 as the limit."""
+        trees = [tree for tree in known if isinstance(tree, Node)]
+        if not trees:
+            return Expected(buys_everything=True)
+        roots = tuple(sorted({tree.split.feature for tree in trees}))
+        likely = len(roots) + path_cells(trees) - 1
+        limit = 2 * (len(known) + max_depth) if cells.boolean.all() else None
+        return Expected(likely, roots, limit, buys_everything=True)
+
+    def use_rep(
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
+        """The first phase learns every task from scratch; then metafeatures are tried."""
+        # One class alone is a leaf for no cells, and teaches nothing.
+        if known.warmed >= self._warm_tasks or labels.n_classes == 1:
+            attempt = self.reuse(known, cells, labels, max_depth)
+            if known.portion < 2 or not isinstance(attempt, Found) or attempt.promise:
+                return attempt
+            # Behind the newest eight and more a target is worth looking for.
+            older = known.older if known.portion > 3 else ()
+            others = agreeing(known.trees, older, attempt.model, cells, labels, known.seed)
+            return replace(attempt, beside=others)
+        n = self._warm_tasks
+        message = f"task {known.warmed + 1} of {n} that the warm-up learns from scratch"
+        return Failed(Failure("warm-up", message, {"of": n}))
+
+    def from_scratch(
+        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
+    ) -> Found[Tree]:
+        """The tree over all features, and what UseRep had grown when it failed."""
+        tree = self.scratch(cells, labels, max_depth)
+        found = Found("scratch", tree) if failed is None else failed.then(tree)
+        return replace(found, seen=self.remembers(cells))
+
+    def improve_rep(self, known: Metafeatures, found: Found[Tree]) -> Metafeatures:
+        """The metafeatures with the parts of the tree that ``improve`` picks."""
+        rows, grown = found.seen, found.grown
+        known = known.with_rows(rows if isinstance(rows, np.ndarray) else None)
+        if known.warmed < self._warm_tasks:
+            families = self.improve == "anchored-families"
+            return after_warm_task(known, found.model, self._warm_tasks, families)
+        by_feature = self.match == "feature"
+        grown = grown if isinstance(grown, Grown) else None
+        return improved(self.improve, known, found.model, grown, by_feature=by_feature)
+
+    @property
+    def _warm_tasks(self) -> int:
+        return self.warm_up if isinstance(self.warm_up, int) else self.warm_up.n_tasks
+
+    def __repr__(self) -> str:
+        values = ((field, getattr(self, field.name)) for field in fields(self))
+        said = [f"{field.name}={value!r}" for field, value in values if value != field.default]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    # JSON.
+
+    def load_representation(self, data: JsonLike) -> Metafeatures:
+        """The inverse of ``representation.to_dict()``."""
+        return Metafeatures.from_dict(data)
+
+    def to_dict(self) -> Json:
+        """Name and parameters, for JSON."""
+        return {
+            "learner": type(self).__name__,
+            **{field.name: self._plain(field.name) for field in fields(self)},
+        }
+
+    def _plain(self, name: str) -> object:
+        value = getattr(self, name)
+        if isinstance(value, Gain):
+            return value.name
+        if name in ("gain", "improve") and not isinstance(value, str):
+            raise BadParameter(
+                f"a learner whose {name} is a function cannot be stored: give the {name} by name "
+                "(a gain as a thrifty.trees.Gain), or keep the lifetime in memory."
+            )
+        return value.to_dict() if isinstance(value, WarmUp) else value
+
+    @classmethod
+    def from_dict(cls, data: JsonLike) -> Self:
+        """The inverse of :meth:`to_dict`."""
+        given = {key: value for key, value in data.items() if key != "learner"}
+        if isinstance(given.get("warm_up"), dict):
+            given["warm_up"] = WarmUp(**given["warm_up"])
+        return cls(**given)
+
+
+def _mean_depth(tree: Tree) -> float:
+    """The average depth of a leaf when every split is even."""
+    if isinstance(tree, Leaf):
+        return 0.0
+    return 1.0 + (_mean_depth(tree.false) + _mean_depth(tree.true)) / 2
+
+
+def path_cells(trees: Iterable[Tree]) -> float:
+    """Cells on an average path of the deepest of these trees.
+
+    >>> from thrifty.trees.tree import stump
+    >>> path_cells([stump(1)])
+    1.0
+    """
+    return max(map(_mean_depth, trees))
+
+
+def reuse_every_row(
+    learner: OverMetafeatures, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+) -> Attempt[Tree]:
+    """Algorithm 2, with a learner's gain, match and limits."""
+    return use_rep(
+        known,
+        cells,
+        labels,
+        weighted(gain_named(learner.gain), labels),
+        max_depth=max_depth,
+        max_nodes=learner.max_nodes,
+        match=learner.match,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Paper(OverMetafeatures):
+    """Algorithms 2 and 3 as they stand: each candidate is bought on every row of its node.
+
+    A tree is accepted when it is consistent with the labels, within ``max_depth``.
+
+    Parameters
+    ----------
+    gain : str or callable
+        "entropy", "gini", "gain-ratio", the price-aware "eg2", "cs-id3" and "idx", or a function
+        (counts, totals, prices) -> gains.
+    improve : str or callable
+        What a failure adds to the representation: "paths" (Algorithm 3), "anchors" (one subtree,
+        where every metafeature has a root that occurs nowhere else), "anchored-families" (the
+        pieces between anchors; give a ``warm_up`` too), "features" (the naive baseline), or a
+        function (known, scratch tree, what UseRep had grown) -> trees.
+    match : str
+        When a metafeature agrees with a tree over real-valued features: "feature" (thresholds are
+        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep`.
+    max_nodes : int or None
+        UseRep fails where a tree would need more internal nodes; None: no limit.
+    warm_up : WarmUp or int
+        So many tasks are first learned from scratch and stored whole.
+    missing : str
+        "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child.
+    class_weight : None, str or mapping
+        None, "balanced", or a mapping class -> weight, for the gains.
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=Paper(gain="gini")))
+    >>> life.learn("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).receipt.cells
+    8
+    """
+
+    class_weight: ClassWeight = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_class_weight(self.class_weight)
+
+    def weigh(self, labels: Labels) -> Labels:
+        """The labels with what a row of each class weighs."""
+        return weigh(labels, self.class_weight)
+
+    def reuse(
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
+        """Algorithm 2."""
+        return reuse_every_row(self, known, cells, labels, max_depth)
+
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+        """Every cell, and the top-down tree on them."""
+        gain = weighted(gain_named(self.gain), labels)
+        stuck = consistent_within(max_depth)
+        return scratch_tree(cells, labels, gain, max_depth=max_depth, stuck=stuck)
+
+    def _plain(self, name: str) -> object:
+        if name == "class_weight":
+            return class_weight_to_json(self.class_weight)
+        return super()._plain(name)
+
+    @classmethod
+    def from_dict(cls, data: JsonLike) -> Self:
+        """The inverse of :meth:`to_dict`."""
+        weight = class_weight_from_json(data.get("class_weight"))
+        return super().from_dict({**data, "class_weight": weight})

@@ -1,1 +1,0 @@
-"""Algorithms 2 and 3 of the paper, line by line."""

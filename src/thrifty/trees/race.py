@@ -1,0 +1,222 @@
+"""``Race()``: the trees of Algorithm 2 and of scratch for a fraction of the cells.
+
+Theorem. Rows are bought in a uniformly random order, drawn before anything is seen. With
+probability at least 1 - delta the raced tree is the tree of :class:`~thrifty.trees.Paper`.
+
+Proof. Let T be that tree and u_1, u_2, ... its internal nodes, depth first; T does not depend on
+the order of rows. Restricted to u_i and one class the order is uniform again, so for the winner at
+u_i the ratio of :mod:`thrifty.kernels.race` rules out its true counts at some prefix of the order
+with probability at most delta_i = delta / (i (i + 1)), whichever prefixes are looked at; the sum of
+all delta_i is delta. If that happens at no node, induction over i shows that the raced tree has the
+split of T at u_i: the incumbent's gain is exact and at most the winner's, so the winner is never
+dropped, and among what was bought on every row the highest gain wins, ties to the lowest index.
+
+Whatever happens, each split is bought on every row of its node and leaves are pure, so a raced tree
+is consistent: only *which* consistent tree is a matter of probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+
+from thrifty.array_types import Ints
+from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
+from thrifty.cells import Door
+from thrifty.errors import BadParameter
+from thrifty.labels.classes import Labels
+from thrifty.trees.gains import Gain, gain_named
+from thrifty.trees.growing import (
+    AllFeatures,
+    Candidates,
+    Chosen,
+    Half,
+    Limits,
+    OnStuck,
+    Reason,
+    Suggested,
+    consistent_within,
+    grow,
+    one_by_one,
+    path_prices,
+    too_deep,
+)
+from thrifty.trees.paper import OverMetafeatures, path_cells, reuse_every_row
+from thrifty.trees.race_node import Contest, NodeRace, RacedNode, RealNodeRace, can_race
+from thrifty.trees.representation import Metafeatures
+from thrifty.trees.scratch import scratch_tree
+from thrifty.trees.tree import Node, Tree
+
+#: a raced task costs about this many times its paths (docs/racing.md)
+_RACED = 1.2
+
+
+def check_can_race(learner: OverMetafeatures) -> None:
+    """Refuse what a race cannot promise to keep."""
+    name = type(learner).__name__
+    if gain_named(learner.gain).raced is None:
+        raise BadParameter(
+            f"{name}() needs a gain that grows as the classes' rates part, as entropy, gini, eg2, "
+            f"cs-id3 and idx do; got {learner.gain!r}. Use thrifty.trees.Paper() with it."
+        )
+    if learner.match == "stored":
+        raise BadParameter(
+            f"{name}() fits thresholds anew, so match must be 'feature' or 'threshold'; got "
+            "'stored'. Use thrifty.trees.Paper(match='stored')."
+        )
+
+
+def reuse_by_races(
+    learner: OverMetafeatures, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+) -> Attempt[Tree]:
+    """Races at every node; where they fail, every candidate on every row after all.
+
+    So a task fails only if it would have failed without racing, and a race can never cost the
+    guarantees of the paper, only cells.
+    """
+    suggested = Suggested(known, by_feature=learner.match == "feature")
+    contest = Contest(cells, gain_named(learner.gain))
+    limits: Limits = {"max_depth": max_depth, "max_nodes": learner.max_nodes}
+    tree = race_tree(contest, labels, suggested, _lose, **limits)
+    if tree is not None:
+        return Found("reused", tree)
+    if known.partial:  # more is tried after it, and compared in full if all of it fails
+        return Failed(Failure("portion-failed", "no tree of a part of the metafeatures fits"))
+    return reuse_every_row(learner, known, cells, labels, max_depth)
+
+
+def expected_by_races(paper: Expected, known: Metafeatures) -> Expected:
+    """What the paper's way would cost, less what races save."""
+    trees = [tree for tree in known if isinstance(tree, Node)]
+    likely = _RACED * path_cells(trees) if trees else None
+    return replace(paper, reused=likely, buys_everything=False)
+
+
+def scratch_by_races(
+    learner: OverMetafeatures, cells: Door, labels: Labels, max_depth: int
+) -> Tree:
+    """Races over all features; every cell where there are too many classes, or rows are alike."""
+    gain = gain_named(learner.gain)
+    if can_race(gain, labels.n_classes):
+        tree = race_all_features(cells, labels, gain, max_depth=max_depth)
+        if tree is not None:
+            return tree
+    stuck = consistent_within(max_depth)
+    return scratch_tree(cells, labels, gain, max_depth=max_depth, stuck=stuck)
+
+
+#: how often a raced tree may differ from the tree of Paper()
+DELTA = 0.001
+_SEED = 20_221
+
+
+def shuffled(cells: Door, labels: Labels) -> RacedNode:
+    """All rows in random order."""
+    order = cells.row_order(_SEED)
+    codes = labels.codes[order]
+    rows = tuple(order[codes == c] for c in range(labels.n_classes))
+    return RacedNode((), rows, np.zeros(labels.n_classes, dtype=np.int64))
+
+
+def race_all_features(
+    cells: Door, labels: Labels, gain: Gain, *, max_depth: int | None = None
+) -> Tree | None:
+    """Scratch with races; None where rows of different labels agree on every feature.
+
+    The first impure node at ``max_depth`` ends it: nothing more is bought then.
+    """
+
+    def stuck(place: RacedNode, reason: Reason, half: Half) -> NoReturn:
+        if max_depth is not None and reason == "too-deep":
+            raise too_deep(max_depth, place.totals, labels)
+        raise _Lost
+
+    everything = AllFeatures(cells.n_features, not_again=True)
+    return race_tree(Contest(cells, gain), labels, everything, stuck, max_depth=max_depth)
+
+
+class _Lost(Exception):
+    """No winner at some node; never leaves this file."""
+
+
+def _lose(place: RacedNode, reason: Reason, half: Half) -> NoReturn:
+    raise _Lost
+
+
+def race_tree(
+    contest: Contest,
+    labels: Labels,
+    candidates: Candidates,
+    on_stuck: OnStuck[RacedNode],
+    *,
+    max_depth: int | None,
+    max_nodes: int | None = None,
+) -> Tree | None:
+    """A tree grown by races at its nodes; None where there is no winner at one of them."""
+    kind = NodeRace if contest.cells.boolean.all() else RealNodeRace
+    prices = path_prices(contest.cells, contest.gain)
+    raced = 0
+
+    def best(place: RacedNode, features: Ints) -> Chosen[RacedNode] | None:
+        nonlocal raced
+        raced += 1
+        delta, costs = DELTA / (raced * (raced + 1)), prices.at(place.path)
+        won = kind(contest, place, features, delta, costs).won()
+        if won is None:
+            return None
+        prices.follow(place.path, won.split)
+        return Chosen(won.split, *place.split(won))
+
+    root = shuffled(contest.cells, labels)
+    limits: Limits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    try:
+        return grow(root, candidates, one_by_one(best), on_stuck, **limits)
+    except _Lost:
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Race(OverMetafeatures):
+    """The tree of :class:`~thrifty.trees.Paper` for few cells: candidates are dropped on samples.
+
+    The winner alone is bought on every row. With probability 0.999 the tree is the paper's; it is
+    always a consistent one (the theorem is in :mod:`thrifty.trees.race`).
+
+    Parameters
+    ----------
+    gain : str or callable
+        "entropy", "gini", the price-aware "eg2", "cs-id3" and "idx", or a function (counts, totals,
+        prices) -> gains that grows as the classes' rates part.
+    improve : str or callable
+        As for :class:`~thrifty.trees.Paper`.
+    match : str
+        "feature" or "threshold"; see :mod:`thrifty.trees.use_rep`.
+    max_nodes, warm_up, missing : int or None, WarmUp or int, str
+        As for :class:`~thrifty.trees.Paper`.
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> thrifty.Trees(max_depth=3) == thrifty.Trees(max_depth=3, learner=Race())
+    True
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_can_race(self)
+
+    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
+        """A raced task buys little but its paths."""
+        return expected_by_races(super().expected_cells(known, cells, max_depth), known)
+
+    def reuse(
+        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    ) -> Attempt[Tree]:
+        """Algorithm 2 with races."""
+        return reuse_by_races(self, known, cells, labels, max_depth)
+
+    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+        """Scratch with races."""
+        return scratch_by_races(self, cells, labels, max_depth)

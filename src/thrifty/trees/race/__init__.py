@@ -1,1 +1,0 @@
-"""The same trees for fewer cells: candidates are dropped on samples."""

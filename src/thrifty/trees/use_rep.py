@@ -1,0 +1,115 @@
+"""UseRep, Algorithm 2: learn a tree from metafeatures, buying only what they suggest.
+
+At a node only the splits *induced* there are bought and compared
+(:class:`~thrifty.trees.growing.Suggested`).
+
+Guarantee: when the scratch tree lies in DT(Pref(F~)), it is the tree returned; at most
+2 (|F~| + d) cells are bought on one example (paper, Theorem 2 and Lemmas 1 and 2).
+
+Where features are real-valued, wholly or in part, each (feature, threshold) is a variable. One cell
+buys every threshold of its feature on that example, so what is bought at a node is the features
+induced there. Three ways to lay a metafeature over the growing tree, and what each promises:
+
+``match="threshold"``
+    Splits agree if feature and threshold do. The threshold of the chosen feature is fitted to the
+    rows of the node: same cells, never a worse gain. If the scratch tree lies in DT(Pref(F~)), it
+    is the tree returned; at most 2 (|F~| + d) cells on one example.
+``match="stored"``
+    The same without fitting: only stored thresholds are compared. The same promise for gains that
+    choose their own cut (all but the gain ratio), and no threshold that was not learned before.
+``match="feature"``, the default
+    Splits agree if their features do; thresholds are always fitted. If the scratch tree, its
+    thresholds dropped, lies in DT(Pref(F~)) with thresholds dropped, it is the tree returned,
+    thresholds included. So thresholds may drift from task to task. The bound on cells holds as
+    long as no feature recurs on a path; where one recurs r times, it is 2 (r |F~| + d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from thrifty.attempt import Attempt, Failed, Failure, Found
+from thrifty.cells import Door
+from thrifty.labels.classes import Labels
+from thrifty.trees.columns import BooleanColumns, RowColumns
+from thrifty.trees.gains import Gain
+from thrifty.trees.growing import Half, Limits, Place, Reason, Suggested, grow, one_by_one
+from thrifty.trees.tree import Path, Tree
+
+MATCH = ("feature", "threshold", "stored")
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The unfinished tree of a failed attempt, and the position at which it failed.
+
+    ``at_a_bound`` says that the node there would have been too deep or one too many: nothing was
+    tried at it, so it is no difference from any tree.
+    """
+
+    tree: Tree
+    failed_at: Path
+    at_a_bound: bool = False
+
+
+class _Stopped(Exception):
+    """Growing stopped at a node; never leaves this file."""
+
+    def __init__(self, failed: Failed) -> None:
+        self.failed = failed
+
+
+def use_rep(
+    metafeatures: Iterable[Tree],
+    cells: Door,
+    labels: Labels,
+    gain: Gain,
+    *,
+    max_depth: int,
+    max_nodes: int | None,
+    match: str = "feature",
+) -> Attempt[Tree]:
+    """Grow a tree depth first, false branch first; fail where the metafeatures do not reach."""
+    boolean = bool(cells.boolean.all())
+    suggested = Suggested(metafeatures, by_feature=boolean or match == "feature")
+    stop = _stop(boolean, max_depth, max_nodes)
+    limits: Limits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    try:
+        if boolean:
+            masks = BooleanColumns(cells, labels, gain)
+            tree = grow(masks.root(), suggested, one_by_one(masks.best), stop, **limits)
+        else:
+            stored = suggested.pieces if match == "stored" else None
+            rows = RowColumns(cells, labels, gain, stored=stored)
+            tree = grow(rows.root(), suggested, one_by_one(rows.best), stop, **limits)
+    except _Stopped as stopped:
+        return stopped.failed
+    return Found("reused", tree)
+
+
+def _stop(
+    boolean: bool, max_depth: int, max_nodes: int | None
+) -> Callable[[Place, Reason, Half], NoReturn]:
+    """Fail where the metafeatures do not reach, and say why."""
+
+    def stop(place: Place, reason: Reason, half: Half) -> NoReturn:
+        path = place.path
+        where = "the root" if not path else f"depth {len(path)}"
+        constant = (
+            f"every feature the metafeatures suggest at {where} is constant there"
+            if boolean
+            else f"no feature the metafeatures suggest at {where} can be split on there"
+        )
+        message = {
+            "too-deep": f"the tree would grow deeper than max_depth={max_depth}",
+            "too-large": f"the tree would need more than max_nodes={max_nodes} nodes",
+            "no-candidate": f"no metafeature reaches the node at {where}",
+            "constant-candidates": constant,
+        }[reason]
+        failure = Failure(reason, message, {"path": path})
+        at_a_bound = reason in ("too-deep", "too-large")
+        raise _Stopped(Failed(failure, Grown(half.tree(), path, at_a_bound)))
+
+    return stop

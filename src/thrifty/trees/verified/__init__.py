@@ -1,1 +1,0 @@
-"""Evidence instead of consistency, for noisy labels."""

@@ -1,0 +1,132 @@
+"""Replies as real models write them: read where they answer, refused where they do not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from thrifty import ChatServer, Question, Rates, Source
+from thrifty.cells import Ledger
+from thrifty.cells.sources.prompts import read_reply
+from thrifty.errors import CostAboveReservation, MalformedAnswer
+from thrifty.protocol import Cells
+from thrifty.results import Reply
+from thrifty.stores import MemoryStore
+
+ILL = Question("Is he ill?")
+AGE = Question("How old is he?", "number")
+WARD = Question("Which ward?", ["surgery", "medicine", "medicine, short stay"])
+RATES = Rates("0.15 USD", "0.60 USD")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "yes.",
+        "Yes",
+        "YES!",
+        "**Yes**",
+        "Yes, because he has a fever.",
+        "yes - there is a fever",
+        "<think>Fever means no... no, wait: yes.</think>\nYes.",
+        '{"1": "yes."}',
+        '{"1": "Yes, he has a fever"}',
+        '{"1": true}',
+        '{"1": {"answer": "yes"}}',
+        '{"answer": "yes"}',
+        '{"Q1": "yes", "explanation": "a fever"}',
+        '{"Is he ill?": "yes"}',
+        'Here is my answer:\n```json\n{"1": "yes"}\n```\nI hope it helps.',
+        'The JSON object: {"1": "yes"}.',
+        "1. yes",
+        '["yes"]',
+    ],
+)
+def test_a_yes_is_a_yes(reply):
+    assert read_reply(reply, [ILL]) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("45", 45), ("45.", 45), ("45 years", 45), ("1,200", 1200), ("~45", 45), ("38.5 °C", 38.5),
+     ("1.5e3", 1500), ("1.5", 1.5), ("-3", -3)],
+)  # fmt: skip
+def test_a_number_with_its_unit_is_a_number(said, value):
+    assert read_reply(said, [AGE]) == [value] == read_reply(f'{{"1": "{said}"}}', [AGE])
+
+
+@pytest.mark.parametrize("said", ["unknown", "Unknown.", "N/A", "not stated", "null"])
+def test_what_the_text_does_not_say_is_unknown(said):
+    assert math.isnan(read_reply(said, [AGE])[0])
+    assert read_reply(said, [ILL]) == [2.0]
+
+
+def test_the_longest_category_counts_and_numbered_lines_are_answers():
+    assert read_reply("Medicine, short stay", [WARD]) == [2.0]
+    assert read_reply("Medicine, since he has a fever", [WARD]) == [1.0]
+    assert read_reply("1. Yes\n2. 45 years\n3. surgery", [ILL, AGE, WARD]) == [1.0, 45.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["", "I cannot help with that.", "No idea", "yes or no", "yes/no", "It depends", "{", "[[[[",
+     '{"1": "yes", "2": "no"}', '{"1": "yes", "Q1": "no"}', "maybe yes"],
+)  # fmt: skip
+def test_what_is_no_answer_never_becomes_a_value(reply):
+    with pytest.raises(MalformedAnswer):
+        read_reply(reply, [ILL])
+
+
+def source(ask):
+    return Source.from_questions(["He is 45."], {"age": AGE}, ask=ask, rates=RATES, again=0)
+
+
+def get(ask):
+    return Cells(source(ask), ledger=Ledger(MemoryStore().book("b", {}, {}))).get([0], [0])
+
+
+class Thinks:
+    """An answerer that counts so many tokens of thoughts beside its answer."""
+
+    model, rates = "small", RATES
+
+    def __init__(self, thoughts, reasoning=0, **said):
+        self.thoughts, self.reasoning, self.said = thoughts, reasoning, said
+
+    def __call__(self, prompt):
+        said = {"text": "45", **self.said}
+        return Reply(read=60, written=4 + self.thoughts, **said)
+
+
+def test_thoughts_have_room_where_it_was_said():
+    assert get(Thinks(400, reasoning=500)).tolist() == [[45.0]]
+    with pytest.raises(CostAboveReservation, match="reasoning="):
+        get(Thinks(400))
+
+
+def test_refusals_and_replies_that_were_cut_off_say_what_they_are():
+    with pytest.raises(MalformedAnswer, match="the model refused: 'Not that'"):
+        get(Thinks(0, text="", refusal="Not that"))
+    with pytest.raises(MalformedAnswer, match=r"cut off.*reasoning="):
+        get(Thinks(0, text='{"1": "4', ended="length"))
+
+
+def test_a_server_is_sent_what_it_takes():
+    server = ChatServer("m", rates=RATES, reasoning=100)
+    assert server.body("p", 20)["max_tokens"] == 120 and server.body("p", 20)["temperature"] == 0
+    assert "max_tokens" not in ChatServer("m", rates=RATES, max_tokens=None).body("p", 20)
+    assert ChatServer("m", rates=RATES, max_tokens=7).body("p", 20)["max_tokens"] == 7
+    assert set(ChatServer("m", rates=RATES, options={}).body("p")) == {"model", "messages"}
+    quiet = ChatServer("m", rates=RATES, options={"temperature": None, "seed": 3})
+    assert "temperature" not in quiet.body("p") and quiet.body("p")["seed"] == 3
+    assert server._goes_without("max_tokens") and server._goes_without("temperature")
+    body = server.body("p", 20)
+    assert body["max_completion_tokens"] == 120 and "temperature" not in body
+    assert not server._goes_without("temperature") and not server._goes_without("messages")
+    assert ChatServer("gpt-5-mini", rates=RATES).reasoning == 2000
+
+
+def test_room_for_thoughts_is_in_the_price_of_a_call():
+    dear, cheap = (source(Thinks(0, room)).per_call[0] for room in (1000, 0))
+    assert dear - cheap == pytest.approx(RATES.cost(0, 1000), abs=1)

@@ -1,0 +1,57 @@
+"""What a learned task says of itself: its bill, how good it is beside guessing, what comes next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thrifty
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_quality_baseline_and_the_price_of_a_prediction(kept, tmp_path):
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    store = None if kept == "memory" else tmp_path / "s.db"
+    prices = thrifty.PriceList([1, 2, 3, 4, 5, 6], currency="EUR")
+    life = thrifty.Lifetime(prices=prices, store=store, random_state=0)
+    life.learn("ill", X, np.where(X[:, 1] > 0.7, "ill", "well"), spend="50 %")
+    life.learn("dose", X, X[:, 2] + 0.1 * X[:, 3], spend="50 %")
+    life.learn("noise", X, np.random.default_rng(1).random(400) < 0.5, spend="50 %")
+    if store is not None:
+        life = thrifty.Lifetime.open(store)
+    ill, dose, noise = life.tasks
+    assert ill.quality.average_precision.low > ill.quality.guessing
+    assert "Average precision of ill 0.9" in ill.summary() or "ill 1.0" in ill.summary()
+    assert "where guessing has 0.2" in ill.summary()
+    assert "A prediction costs at most " in ill.summary() and "EUR a row" in ill.summary()
+    new = X[:1] + 1
+    paid = life.predict("ill", new, stop=None).receipt.cost
+    assert paid == ill.prediction_price
+    assert "R squared" in dose.summary() and "guessing has 0." in dose.summary()
+    assert "nothing beyond guessing" in noise.summary()
+    assert "nothing beyond guessing" not in ill.summary()
+
+
+def test_a_family_that_measures_nothing_says_so():
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    learned = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+    assert learned.quality is None and "not measured" in learned.summary()
+    assert learned.prediction_price == 2
+
+
+def test_a_frame_of_answers_says_how_sure_each_is():
+    pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("ill", X, X[:, 2] > 0, spend="100 %")
+    made = life.predict("ill", X[:40] + 0.1, stop=thrifty.Sure(0.9))
+    frame = made.to_frame()
+    assert {"id", "value", "probability", "sure", "stopped", "cells", "cost"} <= set(frame.columns)
+    assert frame["sure"].tolist() == made.sure.tolist() == [w == "sure" for w in made.stopped]
+    assert frame["probability"].tolist() == made.probabilities.max(axis=1).tolist()
+    assert frame["sure"].sum() > 0 and frame["cost"].sum() == made.receipt.cost
+
+
+def test_modules_are_there_after_the_import():
+    assert callable(thrifty.serving.serving_model) and callable(thrifty.testing.family_checks)
+    assert thrifty.stopping.StoppingRule is not None

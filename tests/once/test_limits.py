@@ -1,0 +1,120 @@
+"""Nothing that costs is bought without a limit that a person set."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import PriceList, Source
+from thrifty.errors import DefaultShare, LimitNeeded
+
+pytest.importorskip("pandas")
+
+NAMES = [f"f{i}" for i in range(10)]
+N = 200
+PRICES = PriceList(3.25, currency="EUR")
+
+
+def lab():
+    """A provider of Boolean cells, and the cells that it was asked for."""
+    X = np.random.default_rng(0).random((N, len(NAMES))) < 0.5
+    asked = []
+
+    def answer(ids, names):
+        asked.extend((i, n) for i in ids for n in names)
+        return X[np.ix_([int(i) for i in ids], [NAMES.index(n) for n in names])]
+
+    ids = [str(i) for i in range(N)]
+    source = Source.from_callable(answer, examples=ids, features=NAMES, name="lab", prices=PRICES)
+    return source, X[:, 0] | X[:, 3], asked
+
+
+def test_a_paid_function_needs_to_know_how_much():
+    source, y, asked = lab()
+    life = thrifty.Lifetime(random_state=0)
+    with pytest.raises(LimitNeeded) as raised:
+        life.learn("ill", source, y)
+    said = str(raised.value)
+    assert "at most 6500 EUR" in said and "spend='10 %'" in said and "650 EUR" in said
+    assert "thrifty.Budget(total='6500 EUR')" in said
+    assert raised.value.quote.scratch_cost_at_most == 6500
+    assert not asked and not life.balance().spent and not len(life)
+    assert life.learn("ill", source, y, spend="10 %").receipt.cost <= 650
+
+
+@pytest.mark.parametrize("limit", ["total", "per_task"])
+def test_a_budget_is_a_limit(limit):
+    source, y, _ = lab()
+    life = thrifty.Lifetime(budget=thrifty.Budget(**{limit: "500 EUR"}), random_state=0)
+    assert 0 < life.learn("ill", source, y).receipt.cost <= 500
+
+
+@pytest.mark.parametrize("family", [thrifty.Trees(max_depth=3), thrifty.Lists(max_depth=2)])
+def test_the_papers_families_need_a_budget_where_a_source_costs(family):
+    source, y, asked = lab()
+    with pytest.raises(LimitNeeded, match=r"at most 6500 EUR.*Give the lifetime a budget") as one:
+        thrifty.Lifetime(family).learn("ill", source, y)
+    assert "spend=" not in str(one.value) and not asked
+    life = thrifty.Lifetime(family, budget=thrifty.Budget(total="6500 EUR"))
+    assert life.learn("ill", source, y).receipt.cells == len(asked) > 0
+
+
+def test_prices_of_the_lifetime_count_and_so_do_labels_at_once_and_updates():
+    X = np.random.default_rng(0).normal(size=(N, 5))
+    y = X[:, 0] > 0
+    life = thrifty.Lifetime(prices=2, random_state=0)
+    with pytest.raises(LimitNeeded, match="at most 2000"):
+        life.learn("a", X, y)
+    with pytest.raises(LimitNeeded, match=r"life.learn\(\['a', 'b'\], X, y, spend='10 %'\)"):
+        life.learn(["a", "b"], X, {"a": y, "b": ~y})
+    with pytest.raises(LimitNeeded):
+        life.learn_many([("a", X, y), ("b", X, ~y)], n_jobs=2)
+    life.learn("a", X, y, spend="20 %")
+    with pytest.raises(LimitNeeded, match=r"life\['a'\].update\(X, y, spend='10 %'\)"):
+        life["a"].update(X + 1, y)
+    assert life.balance().spent <= 400
+
+
+def test_what_is_owned_or_free_needs_no_limit():
+    source, y, asked = lab()
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("all", source, y, spend="100 %")
+    owned = len(asked)
+    thrifty.Lifetime(prices=0).learn("free", np.eye(40), [0, 1] * 20)
+    if owned == N * len(NAMES):
+        life.learn("again", source, ~y)
+        assert len(asked) == owned
+
+
+def test_without_prices_a_tenth_is_read_and_said_once():
+    X = np.random.default_rng(0).normal(size=(1000, 30))
+    y = X[:, 0] > 0
+    life = thrifty.Lifetime(random_state=0)
+    with pytest.warns(DefaultShare, match=r"a: at most 3,000 of 30,000 cells.*spend='100 %'") as on:
+        learned = life.learn("a", X, y)
+    assert on[0].filename == __file__
+    assert 0 < learned.receipt.cells <= 3000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DefaultShare)
+        assert life.learn("b", X.copy(), y).receipt.cells <= 3000
+        thrifty.ModelClassifier().fit(X, y)  # on its own: as it was
+        thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("c", X > 0, y)
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 2), (10, 2), (12, 1), (30, 3), (60, 8)])
+def test_a_tenth_of_a_small_table_is_enough_for_a_first_look(n, m):
+    X = np.random.default_rng(0).normal(size=(n, m))
+    life = thrifty.Lifetime(random_state=0)
+    assert life.learn("a", X, np.arange(n) % 2).receipt.cells > 0
+
+
+def test_workers_read_as_much_as_one_by_one():
+    X = np.random.default_rng(0).normal(size=(300, 12))
+    tasks = [(f"t{i}", X, X[:, i] > 0) for i in range(4)]
+    one, many = (thrifty.Lifetime(random_state=0) for _ in range(2))
+    one.learn_many(tasks, wave=2)
+    many.learn_many(tasks, n_jobs=2, wave=2)
+    assert one.bill().equals(many.bill())
