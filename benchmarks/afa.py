@@ -27,8 +27,8 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import f1_score, roc_auc_score
 
 import thrifty
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import one_thread
+from studies.data import data_folder
+from studies.measure import one_thread
 
 #: GDFS: Covert et al., ICML 2023, Table of spam AUROC; AFABench's GDFS on PhysioNet, F1
 PUBLISHED = {

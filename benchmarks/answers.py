@@ -8,9 +8,7 @@ The oracle is the true label of public sets (THRIFTY_DATA, or ../shared/data). `
 a model once per label and draws the rows of the certificate again and again, also for a model that
 is worthless (its scores are shuffled) and one that is confidently wrong (the surest third of its
 answers is turned round). ``cost`` compares with BARGAIN (SIGMOD 2026), its own code in the same
-run; it is no dependency, since it brings the client of a vendor:
-
-    pip install --no-deps bargain==0.1.3 && pip install openai tqdm
+run (``pip install --group baselines``).
 """
 
 from __future__ import annotations
@@ -29,10 +27,11 @@ from sklearn.linear_model import LogisticRegression
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).parent))
+import baselines
 import thrifty
-from studies.kept import Kept
+from studies.kept import Kept, measured_at
 from thrifty.certified.certify import certify
-from thrifty.certified.targets import Target, agreement, recall_of
+from thrifty.certified.plan import Target, agreement, recall_of
 
 SETS = ("tmc2007_500", "rcv1s1_500", "yahoo_arts_500", "spam", "slashdot", "bibtex")
 #: labels that a model is learned from
@@ -140,6 +139,7 @@ def _kept_lines(
     if not args.show:
         for label in labels(args.rows, args.only, args.labels):
             measure(label, args, kept)
+    print(measured_at(kept.lines))
     for line in kept.lines:
         print(
             f"{line['set']:<15} {line['i']:>4} {line['what']:<24} {line['bill']:<5} "
@@ -175,7 +175,7 @@ def _resample(label: Label, args: argparse.Namespace, kept: Kept) -> None:
 
 def _answer(
     life: thrifty.Lifetime, label: Label, rows: np.ndarray, **promise: float
-) -> thrifty.Answers:
+) -> thrifty.results.Answers:
     """Answers of a lifetime that learned from these rows, none from an earlier certificate."""
     known: list[bool | None] = [None] * len(label.y)
     for row in rows.tolist():
@@ -215,31 +215,9 @@ def regression(label: Label, rows: np.ndarray) -> np.ndarray:
 
 def bargain(proxy: Proxy, level: float, seed: int) -> int:
     """Calls of the oracle by BARGAIN_A."""
-    try:
-        from BARGAIN import BARGAIN_A, Oracle
-        from BARGAIN import Proxy as TheirProxy
-    except ImportError as error:
-        sys.exit(f"BARGAIN is not installed ({error}); see the head of this file.")
-
-    class Scores(TheirProxy):
-        def proxy_func(self, row: object) -> tuple[bool, float]:
-            p = float(proxy.p[int(row)])
-            return p > 0.5, max(p, 1 - p)
-
-    class Truth(Oracle):
-        def oracle_func(self, row: object, said: object) -> tuple[bool, bool]:
-            return bool(proxy.y[int(row)]) == bool(said), bool(proxy.y[int(row)])
-
-    run = BARGAIN_A(
-        Scores(verbose=False, max_workers=1),
-        Truth(verbose=False, max_workers=1),
-        target=level,
-        delta=1 - CONFIDENCE,
-        seed=seed,
-        verbose=False,
-    )
-    _, used = run.process(list(range(len(proxy.y))), return_oracle_usage=True)
-    return int(sum(used))
+    sure = np.maximum(proxy.p, 1 - proxy.p)
+    _, used = baselines.bargain(proxy.answered, sure, proxy.y, level, seed, CONFIDENCE)
+    return int(used.sum())
 
 
 def cost(args: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 import thrifty
-from thrifty.testing.chat_server import LocalChatServer
+from thrifty.testing.provider import LocalChatServer
 
 CALLS, AT_ONCE, SECONDS, RUNS = 1000, 50, 0.05, 5
 RATES = thrifty.Rates("0.15 USD", "0.60 USD")
@@ -36,7 +36,7 @@ def asked(ask: object) -> tuple[float, float]:
     bank = thrifty.Source.from_questions(
         texts, ["Is it wet?"], ask=ask, rates=RATES, concurrency=AT_ONCE
     )
-    cells = thrifty.Cells(bank, ledger=thrifty.Lifetime().ledger, task="busy")
+    cells = thrifty.protocol.Cells(bank, ledger=thrifty.Lifetime().ledger, task="busy")
     cells.get([0], [0])
     begun, used = time.perf_counter(), time.process_time()
     cells.get(np.arange(1, CALLS + 1), [0])

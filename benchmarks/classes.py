@@ -18,9 +18,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import average_precision_score
 
 import thrifty
+from studies.data import data_folder
 from studies.kept import begin, interval
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, table
+from studies.measure import machine, table
 
 SETS = ("digits", "soybean", "ann_thyroid", "primary_tumor")
 BILLS = (0.05, 0.1, 0.2, 0.4)

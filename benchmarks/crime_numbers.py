@@ -24,9 +24,9 @@ from sklearn.metrics import r2_score
 
 import thrifty
 from regression import PENALTIES, PILOTS
+from studies.data import data_folder
 from studies.kept import Kept, begin, interval
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, table
+from studies.measure import machine, table
 
 BILLS = (0.05, 0.1, 0.2, 0.4)
 KEPT = Path(__file__).resolve().parent / "results" / "crime_numbers.jsonl"

@@ -25,10 +25,10 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 import thrifty
+from studies.data import data_folder
 from studies.kept import Kept, begin, interval
+from studies.measure import machine, table
 from studies.model_ways import boosted
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, table
 
 SETS = ("physionet_icu", "nhanes", "support2")
 BILLS = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
@@ -51,7 +51,7 @@ class Priced:
 
     @property
     def free(self) -> np.ndarray:
-        cells = thrifty.Cells(self.source(np.arange(2)), self.prices)
+        cells = thrifty.protocol.Cells(self.source(np.arange(2)), self.prices)
         return np.flatnonzero(np.asarray(cells.prices) <= 0)
 
     def source(self, rows: np.ndarray) -> thrifty.Source:

@@ -24,9 +24,9 @@ import numpy as np
 
 import thrifty
 from studies.kept import Kept, begin, interval
+from studies.measure import machine, table
 from studies.model_tasks import ModelTask, model_tasks
 from studies.model_ways import full_models, pilots, scores, whole_rows
-from thrifty.benchmarks.measure import machine, table
 
 SETS = ("physionet_icu", "support2")
 GAPS = (0.8, 0.93)

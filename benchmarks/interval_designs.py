@@ -82,8 +82,8 @@ def one_fit(design: str, seed: int) -> dict[str, tuple[float, ...]] | None:
     if quality is None:
         return None
     fresh, labels = draw(rng, _FRESH)
-    scores, positive = model.predict_proba(fresh)[:, quality.rare], labels == quality.rare
-    counts = [_measured(model.table_, quality), (int((y == quality.rare).sum()), len(y))]
+    scores, positive = model.predict_proba(fresh)[:, quality.positive], labels == quality.positive
+    counts = [_measured(model.table_, quality), (int((y == quality.positive).sum()), len(y))]
     widths = np.full((2, 2), np.nan)
     if n >= 150:
         widths = np.array([_widths(scores, positive, *count, rng) for count in counts])
@@ -98,7 +98,7 @@ def _measured(table: Table, quality: Quality) -> tuple[int, int]:
     """Rows of the rare class among those that a figure was measured on, and all of them."""
     rows = table.joint()[1] if table.effects is not None else np.flatnonzero(table.rows >= 0)
     assert len(rows) == quality.rows, (len(rows), quality.rows)
-    return int((table.labels[rows] == quality.rare).sum()), len(rows)
+    return int((table.labels[rows] == quality.positive).sum()), len(rows)
 
 
 def _widths(scores: Floats, positive: Bools, rare: int, rows: int, rng: Random) -> Floats:

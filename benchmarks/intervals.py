@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 import thrifty
 from regression import load
+from studies.measure import table
 from studies.model_tasks import model_tasks
-from thrifty.benchmarks.measure import table
 
 NUMBERS = ("friedman60", "friedman110", "linear100", "diabetes", "friedman210")
 SETS = ("tmc2007_500", "slashdot", "nhanes", "jester_items", "yeast")
@@ -36,11 +36,11 @@ def judged(name: str, labels: int, bill: float, seed: int, estimator) -> list[tu
         X = task.X.astype(bool) if task.X.dtype == np.uint8 else task.X
         model = life.learn(f"{task.label}", X, task.y, spend=f"{100 * bill:g} %").model
         said = model.quality_
-        if said is None or said.rare is None:
+        if said is None or said.positive is None:
             found.append(None)
             continue
-        rare = (task.y_test == said.rare).astype(int)
-        p = model.predict_proba(task.X_test)[:, said.rare]
+        rare = (task.y_test == said.positive).astype(int)
+        p = model.predict_proba(task.X_test)[:, said.positive]
         both = (said.average_precision, average_precision_score), (said.auc, roc_auc_score)
         found.append(
             tuple(

@@ -25,8 +25,8 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import one_thread
+from studies.data import data_folder
+from studies.measure import one_thread
 
 LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "nhanes_usd": 7}
 ALONE = (2, 4, 8)

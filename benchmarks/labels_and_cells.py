@@ -2,7 +2,7 @@
 
 A label costs so many times what all cells of a row cost. Average precision, on rows that were not
 to be labelled, of ``life.learn`` with an oracle, where the part of a row's cells that is paid for
-follows the prices (:func:`thrifty.lifetime.labelled_tasks.part_read`), less that of a fixed fifth,
+follows the prices (:func:`thrifty.lifetime.labelling.part_read`), less that of a fixed fifth,
 for the same money: as much as 150 labels with a fifth of their cells cost. Paired over labels and
 seeds. Lines are kept, so that a run can be broken off and go on.
 """

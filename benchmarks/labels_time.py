@@ -17,7 +17,7 @@ import numpy as np
 
 import thrifty
 from crime_numbers import Towns
-from thrifty.benchmarks.measure import machine, one_thread, table
+from studies.measure import machine, one_thread, table
 from together import Shared
 
 SETS = ("yeast", "nhanes", "tmc2007_500", "crime_numbers")

@@ -40,7 +40,7 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 import thrifty
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order

@@ -65,7 +65,7 @@ def make_duckdb(path: Path, rows: int) -> None:
 
 def make_booleans(path: Path, columns: int) -> None:
     """Features with rates of 1 to 10 %; the label needs one of six."""
-    from thrifty.packed.writer import Writer
+    from thrifty.packed import Writer
 
     rng = np.random.default_rng(0)
     rates = rng.uniform(0.01, 0.1, columns).astype(np.float32)

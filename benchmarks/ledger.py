@@ -36,7 +36,7 @@ def share_in_memory(n_tasks: int = 200, repeats: int = 25) -> dict[str, float]:
     empty = Receipt(0, 0.0, 0, 0, 0, 0, 0)
 
     def run() -> list[float]:
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=5, learner=thrifty.Paper()))
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=5, learner=thrifty.trees.Paper()))
         took = []
         for name, X, y in tasks:
             start = time.process_time()
@@ -52,7 +52,7 @@ def share_in_memory(n_tasks: int = 200, repeats: int = 25) -> dict[str, float]:
         with (
             mock.patch.object(Meter, "charge", lambda *_: None),
             mock.patch.object(Meter, "charge_everything", lambda *_: None),
-            mock.patch.object(thrifty.Cells, "receipt", lambda *_: empty),
+            mock.patch.object(thrifty.protocol.Cells, "receipt", lambda *_: empty),
         ):
             uncounted.append(run())
     with_it, without = (float(np.min(runs, axis=0).sum()) for runs in (counted, uncounted))
@@ -87,8 +87,10 @@ def ten_million(n_examples: int = 10_000, n_features: int = 1_000, cells_a_call:
             prices=1,
             max_cells=cells_a_call,
         )
-        family = thrifty.Trees(max_depth=3, learner=thrifty.Paper())
-        life = thrifty.Lifetime(family, store=path)
+        family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper())
+        life = thrifty.Lifetime(
+            family, store=path, budget=thrifty.Budget(total=n_examples * n_features)
+        )
         start = time.perf_counter()
         learned = life.learn("all", source, values[:, 0])
         seconds = time.perf_counter() - start
@@ -96,7 +98,7 @@ def ten_million(n_examples: int = 10_000, n_features: int = 1_000, cells_a_call:
         before = os.path.getsize(path)
         start = time.perf_counter()
         again = thrifty.Lifetime.open(path)
-        cells = thrifty.Cells(source, ledger=again.ledger)
+        cells = thrifty.protocol.Cells(source, ledger=again.ledger)
         assert (cells.get(np.arange(n_examples), np.arange(n_features)) == values).all()
         reopen = time.perf_counter() - start
         assert again.balance().spent == n_examples * n_features

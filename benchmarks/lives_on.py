@@ -22,7 +22,7 @@ import pandas as pd
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import thrifty
-from thrifty.benchmarks.data import data_folder
+from studies.data import data_folder
 
 SETS = {
     "update": ("nhanes", "support2", "thyroid0387_cost"),
@@ -62,9 +62,9 @@ def update(name):
             budget = SHARE * 1000 * X.shape[1]
             life = thrifty.Lifetime(random_state=seed)
             life.learn("t", X[first], y[first], spend=budget)
-            one = auroc(life["t"], X[test], y[test])
-            made = life.update("t", X[more], y[more], spend=budget / 3)
-            both = auroc(life["t"], X[test], y[test])
+            one = auroc(life["t"].model, X[test], y[test])
+            made = life["t"].update(X[more], y[more], spend=budget / 3)
+            both = auroc(life["t"].model, X[test], y[test])
             whole = thrifty.Lifetime(random_state=seed)
             whole.learn("t", X[rows[:1500]], y[rows[:1500]], spend=budget * 4 / 3)
             at_once = auroc(whole["t"], X[test], y[test])

@@ -28,7 +28,7 @@ from sklearn.metrics import average_precision_score
 
 import thrifty
 from studies.kept import begin, interval
-from thrifty.benchmarks.measure import machine, table
+from studies.measure import machine, table
 
 SETS = ("interaction", "rare")
 KEPT = Path(__file__).resolve().parent / "results" / "long_tables.jsonl"

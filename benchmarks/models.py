@@ -15,7 +15,8 @@ import argparse
 import json
 from pathlib import Path
 
-from studies.kept import Kept
+from studies.kept import Kept, measured_at
+from studies.measure import machine, one_thread, table
 from studies.model_run import BILLS, PARTS, Kind, run_set
 from studies.model_tables import calibration_rows, memory_rows, ratio_rows
 from studies.model_tasks import MIXED, WIDE
@@ -28,7 +29,6 @@ from studies.model_verdicts import (
     other_rows,
     window_rows,
 )
-from thrifty.benchmarks.measure import machine, one_thread, table
 
 KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
 TABLES = (
@@ -77,7 +77,9 @@ def main() -> None:
             print(table(ratio_rows(lines)), flush=True)
     print(machine())
     small = given.kept.with_suffix(".json")  # what is published, where no lines are kept
-    lines = kept.lines or expand(json.loads(small.read_text()))
+    stored = kept.lines or json.loads(small.read_text())
+    print(measured_at(stored))
+    lines = kept.lines or expand(stored)
     for rows in TABLES:
         print("\n" + table(rows(lines)))
     if given.publish:

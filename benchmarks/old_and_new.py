@@ -4,10 +4,10 @@
     python benchmarks/old_and_new.py ../before [--rounds 5] [--only trees | default]
 
 Each version runs in its own process on the workloads of ``race.py``, ``scratch.py`` and
-``ledger.py`` (``--only trees``) and on the twelve streams of ``default_streams.py`` (``--only
-default``), whose hashes it prints; the two alternate, so that both meet the same weather. CPU time
-of one thread, the best of the rounds for each task; a ratio above 1 means that this version is
-slower. It ends with 1 where a stream of the default family differs.
+``ledger.py`` (``--only trees``) and on the streams of ``golden.py`` (``--only default``), whose
+hashes it prints; the two alternate, so that both meet the same weather. CPU time of one thread,
+the best of the rounds for each task; a ratio above 1 means that this version is slower. It ends
+with 1 where a stream differs.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ def families(thrifty: Any) -> dict[str, Callable[[int], Any]]:
     """The learners that both versions have, in the words of each."""
     if hasattr(thrifty, "Race"):
         return {
-            "all": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.Paper()),
-            "race": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.Race()),
-            "gini": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.Race(gain="gini")),
-            "tested": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.Tested(0.01, 0.95)),
+            "all": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper()),
+            "race": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.trees.Race()),
+            "gini": lambda d: thrifty.Trees(max_depth=d, learner=thrifty.trees.Race(gain="gini")),
+            "tested": lambda d: thrifty.Trees(
+                max_depth=d, learner=thrifty.trees.Tested(0.01, 0.95)
+            ),
         }
     return {
         "all": lambda d: thrifty.Trees(max_depth=d),
         "race": lambda d: thrifty.Trees(max_depth=d, compare="race"),
         "gini": lambda d: thrifty.Trees(max_depth=d, compare="race", gain="gini"),
         "tested": lambda d: thrifty.Trees(
-            max_depth=d, compare="race", accept=thrifty.Tested(0.01, 0.95)
+            max_depth=d, compare="race", accept=thrifty.trees.Tested(0.01, 0.95)
         ),
     }
 
@@ -138,9 +140,9 @@ def worker(only: str) -> None:
 
     out = trees(thrifty) if only != "default" else {}
     if only != "trees":
-        from default_streams import run_streams
+        from golden import run_streams
 
-        out |= run_streams(thrifty)
+        out |= run_streams()
     print(json.dumps(out))
 
 
@@ -159,8 +161,8 @@ def run(checkout: Path, only: str) -> dict[str, Any]:
 def table_of(rounds: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, bool]:
     """The rows of results/old_and_new.md, and whether all the streams' hashes are equal."""
     lines = [
-        "| workload | bills | models | answers | old, ms | new, ms | ratio |",
-        "|---|---|---|---|---:|---:|---:|",
+        "| workload | cells | bills | models | answers | old, ms | new, ms | ratio |",
+        "|---|---|---|---|---|---:|---:|---:|",
     ]
     equal = True
     for name, old in rounds[0][0].items():
@@ -169,7 +171,7 @@ def table_of(rounds: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
             sum(map(min, zip(*(one[side][name]["seconds"] for one in rounds)))) for side in (0, 1)
         ]
         said = []
-        for what in ("bills", "models", "answers"):
+        for what in ("cells", "bills", "models", "answers"):
             same = old.get(what) == new.get(what)
             equal &= same or "answers" not in old
             hashed = f" `{new[what]}`" if isinstance(new.get(what), str) else ""

@@ -1,11 +1,11 @@
 """Pictures of the documentation, drawn from kept results.
 
     python benchmarks/pictures.py quality [docs/images]     of README: models.json, together.jsonl
-    python benchmarks/pictures.py asking [docs/images]      of docs/predicting.md: afa.jsonl
-    python benchmarks/pictures.py bench.json docs/images    of docs/benchmarks.md
+    python benchmarks/pictures.py asking [docs/images]      of docs/research/asking.md: afa.jsonl
+    python benchmarks/pictures.py bench.json docs/images    of docs/research/speed.md
 
-``thrifty bench --large --json > bench.json`` makes the run of the last, ``python benchmarks/afa.py
---out benchmarks/results/afa.jsonl`` that of the second.
+``python benchmarks/bench.py --large --json > bench.json`` makes the run of the last,
+``python benchmarks/afa.py --out benchmarks/results/afa.jsonl`` that of the second.
 """
 
 from __future__ import annotations

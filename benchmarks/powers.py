@@ -22,12 +22,10 @@ from scipy.optimize import linprog, nnls
 
 import thrifty
 from thrifty.errors import ThriftyError
-from thrifty.powers.beam import search
-from thrifty.powers.design import design
-from thrifty.powers.legal_points import legal_points
-from thrifty.powers.representation import PowersRepresentation, exponents
-from thrifty.powers.row_order import both_ends, shuffled
-from thrifty.streams.products import metafeatures
+from thrifty.powers.pursuit import design, search
+from thrifty.powers.representation import PowersRepresentation, exponents, legal_points
+from thrifty.powers.values import both_ends, shuffled
+from thrifty.streams.power_tasks import metafeatures
 
 Row = dict[str, Any]
 
@@ -328,7 +326,7 @@ def _rows_by_solver(low: float, high: float, solver: Callable[..., list[int]]) -
 
 
 def _thrifty_peer(X: np.ndarray, y: np.ndarray, degree: int, terms: int) -> Callable[..., Any]:
-    return thrifty.PolynomialRegressor(degree, terms).fit(X, y).predict
+    return thrifty.estimators.PolynomialRegressor(degree, terms).fit(X, y).predict
 
 
 def _lasso_lars(X: np.ndarray, y: np.ndarray, degree: int, terms: int) -> Callable[..., Any]:

@@ -23,8 +23,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import one_thread
+from studies.data import data_folder
+from studies.measure import one_thread
 from thrifty.cells import Cells
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
@@ -211,7 +211,7 @@ def elsewhere(given):
                 continue
             life = thrifty.Lifetime(thrifty.Models())
             life.learn("task", task.X, task.y, spend="20 %")
-            k = len(life["task"].features_)
+            k = len(life["task"].model.features_)
             n = len(task.y_test)
 
             whole, _ = precision(life, task)

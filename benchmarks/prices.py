@@ -19,7 +19,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
 import thrifty
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 from thrifty.trees.tree import Node, Tree
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -31,7 +31,7 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 import thrifty
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 from thrifty.cells.prices.tokens import estimated_tokens
 from thrifty.cells.sources.questions import Reply
 

@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 
 import thrifty
-from thrifty.benchmarks.data import data_folder
+from studies.data import data_folder
 
 SETS = (
     "nhanes", "physionet_icu", "support2", "spam", "thyroid0387_cost", "yeast", "tmc2007_500",

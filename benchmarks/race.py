@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import thrifty
-from thrifty.benchmarks.measure import machine, table
+from studies.measure import machine, table
 from thrifty.trees.tree import Leaf, Tree
 
 #: (K, N, S, d) and what else differs from the stream's defaults
@@ -98,8 +98,8 @@ def timed(life: thrifty.Lifetime, task: Any) -> tuple[Any, float]:
 
 def follow(stream: Any, d: int, gain: str, tally: Tally) -> None:
     """Two lifetimes side by side: every candidate on every row, and races."""
-    full = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Paper(gain=gain)))
-    raced = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.Race(gain=gain)))
+    full = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(gain=gain)))
+    raced = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Race(gain=gain)))
     for task in stream:
         (a, full_time), (b, race_time) = timed(full, task), timed(raced, task)
         tally.different += a.model.tree_ != b.model.tree_ or a.route != b.route
@@ -133,7 +133,7 @@ def tested(seeds: range, n_reused: int, S: int) -> dict[str, str]:
     bills: list[int] = []
     errors: list[float] = []
     for seed in seeds:
-        family = thrifty.Trees(max_depth=5, learner=thrifty.Tested(0.01, 0.95))
+        family = thrifty.Trees(max_depth=5, learner=thrifty.trees.Tested(0.01, 0.95))
         life = thrifty.Lifetime(family)
         wanted = len(bills) + n_reused
         for task in thrifty.streams.trees(n_reused + 60, 120, 6, S, 5, random_state=seed):

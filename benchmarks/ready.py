@@ -22,8 +22,8 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 import thrifty
+from studies.measure import one_thread
 from studies.model_tasks import model_tasks
-from thrifty.benchmarks.measure import one_thread
 
 SETS = ("spam", "nhanes", "tmc2007_500")
 CELLS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
@@ -54,7 +54,7 @@ def curve_of(life, task):
 
 def beyond_fixed(life, task, curve):
     """How far a curve is above the fixed order's; zeros where that is what was asked."""
-    model = life["task"]
+    model = life["task"].model
     if all(own is None for _, own in model._prefixes.values()):
         return [0.0] * len(curve)
     model._prefixes = {key: (fixed, None) for key, (fixed, _) in model._prefixes.items()}

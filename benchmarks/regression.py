@@ -24,7 +24,7 @@ from sklearn.metrics import r2_score
 from threadpoolctl import threadpool_limits
 
 import thrifty
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 
 SETS = ("friedman210", "friedman60", "linear100", "diabetes")
 SHARES = (0.05, 0.1, 0.2)

@@ -124,16 +124,16 @@ def make_store(path: Path, n_tasks: int, n_examples: int, n_features: int) -> No
         store.book("lifetime", None, None).write(work)
 
 
-def _row(learned: thrifty.Learned) -> TaskRow:
+def _row(learned: thrifty.results.Learned) -> TaskRow:
     receipt = {**learned.receipt.to_dict(), "good": None}
     return TaskRow("", learned.route, learned.model.to_dict(), receipt, None, "", 0.0)
 
 
 @contextmanager
 def running(store: Path) -> Iterator[tuple[str, str]]:
-    """``thrifty dashboard`` in a process of its own: its address and its cookie."""
+    """``thrifty report --live`` in a process of its own: its address and its cookie."""
     start = "from thrifty.cli import main; main()"
-    command = [sys.executable, "-c", start, "dashboard", str(store), "--port", "0"]
+    command = [sys.executable, "-c", start, "report", str(store), "--live", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     found = re.match(r"(http://127\.0\.0\.1:(\d+))/\?token=(\S+)", process.stdout.readline())

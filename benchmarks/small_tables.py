@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import thrifty
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 
 SETS = ("six", "three", "linear", "breast_cancer", "diabetes", "digits", "wine")
 SHARES = (0.05, 0.1)

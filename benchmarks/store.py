@@ -103,7 +103,7 @@ def opening(n_tasks: int = 10_000) -> float:
         begun = time.process_time()
         life = thrifty.Lifetime.open(path)
         seconds = time.process_time() - begun
-        assert len(life) == n_tasks and life["task-77"] is not None
+        assert len(life) == n_tasks and life["task-77"].model is not None
     return seconds
 
 

@@ -26,8 +26,9 @@ from scipy.stats import binom
 from sklearn.metrics import average_precision_score
 
 import thrifty
+from studies.kept import commit, measured_at
+from studies.measure import one_thread
 from studies.model_tasks import WIDE, ModelTask, model_tasks
-from thrifty.benchmarks.measure import one_thread
 from thrifty.errors import BadInput
 
 REAL = (
@@ -207,7 +208,9 @@ def main():
     warnings.filterwarnings("ignore")
     one_thread()
     if given.show:
-        report([json.loads(line) for file in given.show for line in file.open()])
+        lines = [json.loads(line) for file in given.show for line in file.open()]
+        print(measured_at(lines))
+        report(lines)
         return
     if given.resplits:
         sets = given.sets or list(CERTIFIED)
@@ -223,7 +226,8 @@ def main():
                 if (name, bill, split) in done:
                     continue
                 began = time.process_time()
-                found = list(measured(name, bill, split, given.labels, given.levels))
+                every = measured(name, bill, split, given.labels, given.levels)
+                found = [{**one, "at": commit()} for one in every]
                 records += found
                 if given.out:
                     with given.out.open("a") as lines:

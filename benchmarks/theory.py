@@ -1,4 +1,4 @@
-"""Two figures of docs/reproduction.md that no stream is needed for.
+"""Two figures of docs/research/reproduction.md that no stream is needed for.
 
     python benchmarks/theory.py gap      bounds from above as multiples of the one from below
     python benchmarks/theory.py lists    lists from scratch in the hardest order a search finds

@@ -32,10 +32,10 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import average_precision_score
 
 import thrifty
+from studies.data import data_folder
 from studies.kept import Kept, begin, interval
+from studies.measure import machine, table
 from studies.model_ways import boosted, logistic, usefulness
-from thrifty.benchmarks.data import data_folder
-from thrifty.benchmarks.measure import machine, table
 
 SETS = ("digits", "yeast", "support2", "bibtex", "emotions", "nhanes", "tmc2007_500")
 BILLS = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -121,7 +121,7 @@ def in_turn(split: Shared, bill: float, seed: int) -> dict[str, object]:
         n = int(life.balance().spent / split.X.shape[1])
         rows.append(_forest(split, n)[j] if n >= 2 else 0.0)
     life.refit()
-    after = split.precision([life[name].predict_proba(X)[:, 1] for name in split.names])
+    after = split.precision([life[name].model.predict_proba(X)[:, 1] for name in split.names])
     return {"ap": after, "before": before, "rows on the way": rows}
 
 

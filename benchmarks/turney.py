@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import thrifty
 from studies.cost_trees import RULES, grow_cost_tree
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order

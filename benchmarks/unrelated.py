@@ -40,8 +40,10 @@ def cases() -> list[Case]:
     for m, r, n, k, d in ((100, 20, 200, 4, 4), (100, 40, 100, 3, 3), (60, 10, 300, 6, 5)):
         shape = (m, r, n, k, 500, d)
         found += [
-            Case("trees", thrifty.Trees(d, thrifty.Paper()), streams.trees, *shape),
-            Case("trees, race", thrifty.Trees(d, learner=thrifty.Race()), streams.trees, *shape),
+            Case("trees", thrifty.Trees(d, thrifty.trees.Paper()), streams.trees, *shape),
+            Case(
+                "trees, race", thrifty.Trees(d, learner=thrifty.trees.Race()), streams.trees, *shape
+            ),
             Case("lists", thrifty.Lists(max_depth=d), streams.lists, *shape),
         ]
     sums = partial(streams.polynomials, max_terms=2)
@@ -97,10 +99,10 @@ def main() -> None:
         for seed in range(args.first_seed, args.first_seed + args.seeds):
             tasks = posed(case, seed)
             for rule in (
-                thrifty.Expansion(),
-                thrifty.Restart(case.k),
-                thrifty.Balanced(case.k, case.r, n_tasks=case.m),
-                thrifty.Doubling(),
+                thrifty.agnostic.Expansion(),
+                thrifty.agnostic.Restart(case.k),
+                thrifty.agnostic.Balanced(case.k, case.r, n_tasks=case.m),
+                thrifty.agnostic.Doubling(),
             ):
                 name = type(rule).__name__
                 cells, other = bill(case, rule, tasks)

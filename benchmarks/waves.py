@@ -20,8 +20,8 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from thrifty.benchmarks.data import data_folder
-from thrifty.lifetime import waves
+from studies.data import data_folder
+from thrifty.lifetime import many as waves
 
 
 def read_set(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def learn(name: str, args: argparse.Namespace, wave: int, n_jobs: int) -> tuple[
     said, scores = hashlib.sha256(life.bill().to_json().encode()), []
     for task, label, _ in tasks:
         there = test[Y[test, label] >= 0]
-        p = life[task].predict_proba(X[there])[:, 1]
+        p = life[task].model.predict_proba(X[there])[:, 1]
         said.update(np.ascontiguousarray(p).tobytes())
         scores.append(average_precision_score(Y[there, label], p))
     return seconds, said.hexdigest()[:12], float(np.mean(scores))

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 import thrifty
-from thrifty.benchmarks.measure import table
+from studies.measure import table
 
 WIDTHS = (1_836, 10_000, 50_000)
 ROWS = 1_500

@@ -1,20 +1,27 @@
-"""Figures kept line by line, so that a run can be broken off and go on; leads with intervals."""
+"""Figures kept line by line, so that a run can be broken off and go on; leads with intervals.
+
+Each line says the commit it was measured at (``at``, with a ``+`` where the code had changed since;
+lines from before that was noted: the commit that brought them), and ``--show`` prints these.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import t as student
 
-from thrifty.benchmarks.measure import one_thread
+from studies.measure import one_thread
 from thrifty.typing import Json
 
-__all__ = ["Kept", "begin", "interval"]
+__all__ = ["Kept", "begin", "commit", "interval", "measured_at"]
 
 Line = Json
 
@@ -37,6 +44,7 @@ class Kept:
         return self._key(key) in self._done
 
     def add(self, line: Line) -> None:
+        line = {**line, "at": commit()}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")
@@ -56,7 +64,36 @@ def begin(parser: argparse.ArgumentParser, kept: Path) -> tuple[argparse.Namespa
         given.seeds = given.splits = []
     warnings.filterwarnings("ignore")
     one_thread()
-    return given, Kept(given.kept)
+    stored = Kept(given.kept)
+    if given.show:
+        print(measured_at(stored.lines))
+    return given, stored
+
+
+@cache
+def commit() -> str:
+    """The commit of the code that runs, with a ``+`` where it is not as it was committed."""
+    here = Path(__file__).resolve().parent
+
+    def git(*words: str) -> str:
+        told = subprocess.run(
+            ["git", *words], cwd=here, capture_output=True, text=True, check=False
+        )
+        return told.stdout.strip()
+
+    head = git("rev-parse", "--short=7", "HEAD")
+    return head + ("+" if git("status", "--porcelain", "../../src") else "") if head else "unknown"
+
+
+def measured_at(lines: Iterable[Line]) -> str:
+    """At which commits stored figures were measured.
+
+    >>> measured_at([{"at": "6bf1111"}, {"at": "6bf1111"}, {"at": "cee2ea1"}])
+    'stored lines, measured at 6bf1111 (2 lines), cee2ea1 (1 line)'
+    """
+    counts = Counter(str(line.get("at", "an unknown commit")) for line in lines)
+    said = [f"{at} ({n} line{'s' * (n > 1)})" for at, n in counts.most_common()]
+    return f"stored lines, measured at {', '.join(said)}" if said else "no stored lines"
 
 
 def interval(leads: Sequence[float]) -> str:

@@ -12,14 +12,13 @@ from studies.model_tasks import ModelTask, model_tasks
 from studies.model_ways import additive_model, cegb_model, full_models, pilots, scores, whole_rows
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
-from thrifty.trees import Trees, Verified
 from thrifty.typing import Json
 
 __all__ = ["BILLS", "PARTS", "Kind", "run_set"]
 
-#: ours; LightGBM and logistic regression on every cell; EBM on every cell; the nine pilots; a tree
-#: of Verified; LightGBM that is charged for every feature
-PARTS = ("ours", "full", "pilots", "rows", "verified", "cegb", "ebm")
+#: ours; LightGBM and logistic regression on every cell; EBM on every cell; the nine pilots;
+#: LightGBM that is charged for every feature
+PARTS = ("ours", "full", "pilots", "rows", "cegb", "ebm")
 BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
 
 Line = Json
@@ -51,12 +50,6 @@ def run_set(
             for line in _ours(tasks, seed, bill, memory):
                 if not kept.has(**key, i=line["i"]):
                     kept.add({**key, **line})
-    if "verified" in parts and tasks and tasks[0].X.dtype == "uint8":
-        key = {"set": name, "seed": seed, "what": "verified", "bill": None, "memory": True}
-        if not all(kept.has(**key, i=i) for i in range(len(tasks))):
-            for line in _verified(tasks):
-                if not kept.has(**key, i=line["i"]):
-                    kept.add({**key, **line})
     for i, task in enumerate(tasks):
         key = {"set": name, "seed": seed, "i": i, "label": task.label}
         for what, ways in (("full", full_models), ("ebm", additive_model), ("cegb", cegb_model)):
@@ -68,16 +61,6 @@ def run_set(
         for bill in bills if "rows" in parts else ():
             if not kept.has(**key, what="rows", bill=bill, memory=None):
                 kept.add({**key, "what": "rows", "bill": bill, "ap": whole_rows(task, bill)})
-
-
-def _verified(tasks: list[ModelTask]) -> Iterator[Line]:
-    """Verified's trees in one lifetime, at the bill that they choose."""
-    life = Lifetime(Trees(max_depth=6, learner=Verified()))
-    for i, task in enumerate(tasks):
-        learned = life.learn(f"{task.label}", task.X.astype(bool), task.y)
-        p = learned.model.predict_proba(task.X_test.astype(bool))[:, 1]
-        cells = learned.receipt.cells / task.X.size
-        yield {"i": i, "label": task.label, "cells": cells, **scores(p, task.y_test)}
 
 
 def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: Kind) -> Iterator[Line]:

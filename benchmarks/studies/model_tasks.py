@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.benchmarks.data import data_folder
+from studies.data import data_folder
 from thrifty.typing import AnyArray
 
 __all__ = ["MIXED", "WIDE", "ModelTask", "model_tasks"]

@@ -19,7 +19,7 @@ _WINDOWS = ((0, 4), (4, 8), (8, 12), (12, 24))
 _REACHED = 0.9
 _KEY = ("set", "seed", "what", "bill", "memory")
 _DIGITS = 4
-_OTHERS = ("set", "Verified", "its bill %", "CEGB, every cell", "its features", "EBM, every cell")
+_OTHERS = ("set", "CEGB, every cell", "its features", "EBM, every cell")
 
 
 def lead_rows(lines: list[Line]) -> list[Row]:
@@ -150,16 +150,11 @@ def _reaches(curve: list[tuple[float, float]]) -> str:
 
 
 def other_rows(lines: list[Line]) -> list[Row]:
-    """Verified at its own bill; CEGB (LightGBM charged for features) and EBM on every cell."""
+    """CEGB (LightGBM charged for features) and EBM on every cell."""
     rows = []
     for name, some in by_set(lines).items():
         here = [x for x in lines if x["set"] == name]
         row: Row = dict.fromkeys(_OTHERS, "") | {"set": name}
-        verified = [x for x in here if x["what"] == "verified" and (x["seed"], x["i"]) in some.full]
-        if verified:
-            full = some.full_ap([(x["seed"], x["i"]) for x in verified]).mean()
-            row["Verified"] = f"{np.mean([x['ap'] for x in verified]) / full:.3f}"
-            row["its bill %"] = f"{100 * np.mean([x['cells'] for x in verified]):.1f}"
         cegb = [x for x in here if x["what"] == "cegb" and (x["seed"], x["i"]) in some.full]
         if cegb:
             full = some.full_ap([(x["seed"], x["i"]) for x in cegb]).mean()
@@ -188,13 +183,18 @@ def compact(lines: list[Line]) -> list[Fields]:
     for line in lines:
         grouped[tuple(line.get(k) for k in _KEY)].append(line)
     return [
-        {**dict(zip(_KEY, key)), "n": len(some), "tasks": _columns([_own(line) for line in some])}
+        {
+            **dict(zip(_KEY, key)),
+            "n": len(some),
+            "tasks": _columns([_own(line) for line in some]),
+            "at": some[-1].get("at"),
+        }
         for key, some in grouped.items()
     ]
 
 
 def _own(line: Line) -> Line:
-    return {k: v for k, v in line.items() if k not in _KEY}
+    return {k: v for k, v in line.items() if k not in (*_KEY, "at")}
 
 
 def _columns(values: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Real data as tasks: each label one task, with its own fresh training rows."""
+"""Real data as tasks: each label one task at each of several sites."""
 
 from __future__ import annotations
 
@@ -8,21 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from studies.data import data_folder
 from thrifty.array_types import Ints
-from thrifty.benchmarks.data import data_folder
 
-__all__ = ["LIMITS", "RealTask", "SetTable", "label_tasks", "load", "site_tasks"]
+__all__ = ["RealTask", "SetTable", "load", "site_tasks"]
 
-#: the sets with a target: the largest share of cells (%) at which 0.98 of the quality must be kept
-LIMITS = {
-    "bibtex": 5.0,
-    "slashdot": 6.0,
-    "tmc2007_500": 8.0,
-    "rcv1s1_500": 6.0,
-    "yahoo_arts_500": 8.0,
-    "thyroid0387_cost": 12.0,
-    "jester_items": 28.0,
-}
 _LEAST = 20  # positives and negatives that a label must have
 
 
@@ -101,15 +91,6 @@ def _split(table: SetTable, label: int, pool: Ints, n_rows: int, seed: list[int]
         table.X[test],
         y[test].astype(np.int64),
     )
-
-
-def label_tasks(
-    table: SetTable, seed: int, *, most: int | None = None, n_rows: int = 1500
-) -> Iterator[RealTask]:
-    """Every label once, in label order, each on its own random rows."""
-    everyone = np.arange(len(table.X))
-    for label in _spread(table.labels(), most):
-        yield _split(table, label, everyone, n_rows, [seed, label])
 
 
 def site_tasks(

@@ -1,0 +1,126 @@
+"""Promises in probability: simulated until the share of kept runs is known to within .04.
+
+A promise is a function of a seed that runs one trial and says whether the event happened. Trials
+are repeated with new seeds until the exact binomial interval (Clopper and Pearson, 95 %) of the
+event's probability is at most :data:`WIDTH` wide. A promise is broken where the whole interval lies
+on the wrong side of what was promised.
+
+>>> def heads(seed):
+...     return bool(np.random.default_rng(seed).random() < 0.5)
+>>> found = simulate(Promise("coins", "heads", heads, at_most=0.5))
+>>> found.low < 0.5 < found.high and found.high - found.low <= WIDTH
+True
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta
+
+__all__ = ["PROMISES", "WIDTH", "Promise", "Simulated", "interval", "promise", "simulate"]
+
+#: of an interval, at most
+WIDTH = 0.04
+#: trials before the width is looked at, and the first seed: what is simulated was chosen on others
+_AT_ONCE, _FIRST_SEED = 50, 1_000_000
+#: trials that are made in any case where they take no longer than these seconds
+_CHEAP, _SECONDS = 2000, 5.0
+
+Trial = Callable[[int], bool | None]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised of the chance of an event, and one trial of it; None: no trial."""
+
+    group: str
+    says: str
+    trial: Trial
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def limit(self) -> str:
+        said = [] if self.at_least is None else [f"at least {self.at_least:g}"]
+        said += [] if self.at_most is None else [f"at most {self.at_most:g}"]
+        return " and ".join(said) or "measured"
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """How often the event happened, and the interval of its chance."""
+
+    promise: Promise
+    happened: int
+    trials: int
+    seconds: float
+
+    @property
+    def low(self) -> float:
+        return interval(self.happened, self.trials)[0]
+
+    @property
+    def high(self) -> float:
+        return interval(self.happened, self.trials)[1]
+
+    @property
+    def kept(self) -> bool:
+        """Whether the interval is not wholly on the wrong side."""
+        most, least = self.promise.at_most, self.promise.at_least
+        return (most is None or self.low <= most) and (least is None or self.high >= least)
+
+    def __str__(self) -> str:
+        said = f"{self.promise.group}: {self.promise.says}, {self.promise.limit}"
+        return (
+            f"{'kept' if self.kept else 'BROKEN'}: {said}: "
+            f"{self.happened} of {self.trials}, {self.happened / self.trials:.3f} "
+            f"[{self.low:.3f}, {self.high:.3f}] ({self.seconds:.0f} s)"
+        )
+
+
+PROMISES: list[Promise] = []
+
+
+def promise(
+    group: str, says: str, at_most: float | None = None, at_least: float | None = None
+) -> Callable[[Trial], Trial]:
+    """Add a promise; the function runs the trial of a seed."""
+
+    def add(trial: Trial) -> Trial:
+        PROMISES.append(Promise(group, says, trial, at_most, at_least))
+        return trial
+
+    return add
+
+
+def interval(happened: int, trials: int) -> tuple[float, float]:
+    """Of a probability, 95 %, exact.
+
+    >>> tuple(round(v, 4) for v in interval(0, 100))
+    (0.0, 0.0362)
+    """
+    low = 0.0 if happened == 0 else float(beta.ppf(0.025, happened, trials - happened + 1))
+    return low, 1.0 if happened == trials else float(
+        beta.ppf(0.975, happened + 1, trials - happened)
+    )
+
+
+def simulate(given: Promise, width: float = WIDTH, first: int = _FIRST_SEED) -> Simulated:
+    """Trials until the interval is narrow enough."""
+    began, happened, trials, seed = time.process_time(), 0, 0, first
+
+    def enough() -> bool:
+        cheap = time.process_time() - began < _SECONDS and trials < _CHEAP
+        return trials > 0 and not cheap and bool(np.diff(interval(happened, trials)) <= width)
+
+    while not enough():
+        for _ in range(_AT_ONCE):
+            event = given.trial(seed)
+            seed += 1
+            if event is not None:
+                happened, trials = happened + event, trials + 1
+    return Simulated(given, happened, trials, time.process_time() - began)
