@@ -29,7 +29,7 @@ FILLED = {
     "trees.growing.Chosen",
 }  # fmt: skip
 #: their fields are functions of arrays
-OF_FUNCTIONS = {"trees.gains.Gain", "trees.race_bound.Bar"}
+OF_FUNCTIONS = {"trees.gains.Gain", "trees.race_node.Bar"}
 #: hold arrays, live within one growing tree or one learning, and are compared nowhere
 PASSING = {
     "models.learning.LearnedClasses", "models.learning.LearnedNumbers",
