@@ -9,16 +9,23 @@ physionet, nhanes: average precision against USD a row, at the rates of a price 
 overlapping panels; the models were learned from every cell of their training rows.
 elsewhere: labels below 20 %, what a third of the model's features keep of its average precision,
 and cells a row against scikit-learn's trees of depth 2 to 8 on every cell.
+peer: log loss and average precision with at most 2, 4, 8 and 16 cells a row beside a static peer
+(``studies/static_peer.py``), which has every cell of as many whole rows as ``--bill`` buys; with
+``--out`` a line for each task is kept, with ``--against`` the same lines of another version are
+subtracted, pairs of one set, split and label.
 The sets are looked for in THRIFTY_DATA or shared/data beside the repository.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -26,10 +33,6 @@ import thrifty
 from studies.data import data_folder
 from studies.measure import one_thread
 from thrifty.cells import Cells
-from thrifty.models.asking.order import find_order
-from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.asking.rounds import ask_in_order
-from thrifty.models.table import Table
 
 GDFS = {3: 92.6, 4: 95.3, 5: 95.8, 6: 96.3, 8: 96.6, 10: 96.9}
 OTHERS = {5: 96.0, 8: 97.0}
@@ -98,6 +101,10 @@ def lightgbm(X, y):
 
 def prefixes_on(X, y, cells, features, kinds=None):
     """Order and prefixes from every training cell of some features."""
+    from thrifty.models.asking.order import find_order
+    from thrifty.models.asking.prefixes import fit_prefixes
+    from thrifty.models.table import Table
+
     categories = () if kinds is None else tuple(kinds[f] for f in features)
     table = Table(
         np.asarray(features),
@@ -114,6 +121,8 @@ def prefixes_on(X, y, cells, features, kinds=None):
 
 def money(name, prices, labels, sums, folds_seed, n_test):
     """AP at mean USD a row, for some labels; yields (label, full AP, price of all, lines)."""
+    from thrifty.models.asking.rounds import ask_in_order
+
     z = load(name)
     X, names = z["X"].astype(float), [str(f) for f in z["feature_names"]]
     kinds = None
@@ -242,15 +251,133 @@ def elsewhere(given):
             )
 
 
+PEER_SETS = ("spam", "nhanes", "support2", "tmc2007_500", "yeast", "digits")
+PEER_CELLS = (2, 4, 8, 16)
+#: rows that are answered, at most
+PEER_ROWS = 1500
+
+
+def peer_tasks(name, labels, seed):
+    """(label, X, y, X_test, y_test), classes as 0, 1, ..."""
+    from studies.model_tasks import model_tasks
+
+    if name == "digits":
+        X, y = load_digits(return_X_y=True)
+        order = np.random.default_rng(seed).permutation(len(y))
+        test, train = order[: len(y) // 3], order[len(y) // 3 :]
+        yield 0, X[train], y[train], X[test], y[test]
+        return
+    for task in model_tasks(name, labels, seed):
+        yield task.label, task.X, task.y, task.X_test[:PEER_ROWS], task.y_test[:PEER_ROWS]
+
+
+def peer_scores(p, y):
+    """Log loss, and AP of the class of interest or, of several, their mean."""
+    from studies.static_peer import row_losses
+
+    hot = np.eye(p.shape[1])[y]
+    classes = [1] if p.shape[1] == 2 else range(p.shape[1])
+    ap = np.mean([average_precision_score(hot[:, c], p[:, c]) for c in classes])
+    return [float(row_losses(p, y).mean()), float(ap)]
+
+
+def peer_measured(name, seed, label, X, y, X_test, y_test, bill):
+    from studies.static_peer import StaticPeer
+
+    life = thrifty.Lifetime(thrifty.Models(), random_state=seed)
+    share = float(bill.removesuffix("%")) / 100
+    began = time.process_time()
+    life.learn("task", X, y, spend=bill)
+    learning = time.process_time() - began
+    ours = []
+    for k in PEER_CELLS:
+        got = life.predict("task", np.array(X_test), per_row=k)
+        ours.append(peer_scores(got.probabilities, y_test))
+    asking = time.process_time() - began - learning
+    whole = np.arange(max(int(share * len(y)), 30))
+    theirs = StaticPeer(X[whole], y[whole], seed)
+    static = [peer_scores(theirs.at(X_test, k), y_test) for k in PEER_CELLS]
+    return {
+        "set": name, "seed": seed, "label": int(label), "bill": bill, "ours": ours,
+        "static": static, "learning": learning, "asking": asking,
+    }  # fmt: skip
+
+
+def _differences(words, pairs):
+    """Means of ours less others, with their standard errors."""
+    off = np.array([np.subtract(ours, others) for ours, others in pairs])
+    error = off.std(axis=0, ddof=1) / np.sqrt(len(off)) if len(off) > 1 else 0 * off[0]
+    told = "  ".join(
+        f"{k}: {m[0]:+.3f} ({e[0]:.3f}) {m[1]:+.3f} ({e[1]:.3f})"
+        for k, m, e in zip(PEER_CELLS, off.mean(axis=0), error)
+    )
+    print(f"  {words}, loss and AP: {told}", flush=True)
+
+
+def peer(given):
+    """Ours beside the static peer at 2, 4, 8, 16 cells a row, paired by task."""
+
+    def key(one):
+        return one["set"], one["seed"], one["label"], one["bill"]
+
+    def kept(path):
+        there = path is not None and path.exists()
+        return {key(one): one for one in map(json.loads, path.open())} if there else {}
+
+    done, before, every = kept(given.out), kept(given.against), []
+    for name in given.sets if given.sets != SETS else PEER_SETS:
+        lines = []
+        for seed in range(given.splits if given.splits < 5 else 3):
+            for task in peer_tasks(name, given.labels or 1, seed):
+                one = done.get((name, seed, int(task[0]), given.bill))
+                if one is None:
+                    one = peer_measured(name, seed, *task, given.bill)
+                    if given.out is not None:
+                        with given.out.open("a") as out:
+                            out.write(json.dumps(one) + "\n")
+                lines.append(one)
+        every += lines
+        mean = np.mean([one["ours"] for one in lines], axis=0)
+        print(
+            f"{name}, {len(lines)} tasks at {given.bill}: "
+            + "  ".join(f"{k}: {m[0]:.3f} {m[1]:.3f}" for k, m in zip(PEER_CELLS, mean))
+            + f" [learning {np.mean([one['learning'] for one in lines]):.1f} s, asking "
+            f"{np.mean([one['asking'] for one in lines]):.1f} s]"
+        )
+        _compared(lines, before, key)
+    print("all sets")
+    _compared(every, before, key)
+
+
+def _compared(lines, before, key):
+    _differences("less the static peer", [(one["ours"], one["static"]) for one in lines])
+    more = [(one["ours"][b], one["ours"][a]) for one in lines for a, b in ((0, 1), (1, 2), (2, 3))]
+    rises = sum(ours[0] > fewer[0] + 1e-3 for ours, fewer in more)
+    print(f"  more cells had a higher loss {rises} of {len(more)} times")
+    pairs = [(one["ours"], before[key(one)]["ours"]) for one in lines if key(one) in before]
+    if pairs:
+        _differences("less the other version", pairs)
+
+
+SETS = [
+    "tmc2007_500", "rcv1s1_500", "slashdot", "yahoo_arts_500", "bibtex", "medical", "tox21_maccs",
+    "thyroid0387_cost", "nhanes", "landmine",
+]  # fmt: skip
+
+
 def main():
-    parts = {"spam": spam, "physionet": physionet, "nhanes": nhanes, "elsewhere": elsewhere}
+    parts = {
+        "spam": spam, "physionet": physionet, "nhanes": nhanes, "elsewhere": elsewhere,
+        "peer": peer,
+    }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(parts), choices=[*parts, []])
     parser.add_argument("--splits", type=int, default=5, help="splits of spam beside the first")
     parser.add_argument("--labels", type=int, default=None, help="labels of a set")
-    parser.add_argument("--sets", nargs="*", default=[
-        "tmc2007_500", "rcv1s1_500", "slashdot", "yahoo_arts_500", "bibtex", "medical",
-        "tox21_maccs", "thyroid0387_cost", "nhanes", "landmine"])  # fmt: skip
+    parser.add_argument("--sets", nargs="*", default=SETS)
+    parser.add_argument("--bill", default="100 %", help="of peer: what is learned")
+    parser.add_argument("--out", type=Path, help="of peer: a file for what was measured")
+    parser.add_argument("--against", type=Path, help="of peer: such a file of another version")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     one_thread()
