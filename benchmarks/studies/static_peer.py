@@ -7,6 +7,8 @@ probabilities, tempered by one power that rows left out choose.
 
 from __future__ import annotations
 
+from typing import Any
+
 import lightgbm as lgb
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
@@ -44,14 +46,15 @@ class StaticPeer:
 
     def _selected(self, X: Floats, y: Ints, seed: int) -> list[int]:
         uses = _boosted(X, y, seed).booster_.feature_importance("gain")
-        waiting, order = np.argsort(-uses)[:TRIED].tolist(), []
+        waiting: list[int] = np.argsort(-uses)[:TRIED].tolist()
+        order: list[int] = []
         some = np.random.default_rng(seed).permutation(len(y))[:1500]
         folds = StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y)
         parts = [(np.intersect1d(rest, some), np.intersect1d(out, some)) for rest, out in folds]
         while waiting and len(order) < LENGTHS[-1]:
             if len(order) < STEPS:
                 tried = waiting[: TRIED if len(order) < 4 else TRIED_LATER]
-                losses = [self._loss(X[:, [*order, j]], y, parts) for j in tried]
+                losses = [self._loss(X[:, np.array([*order, j])], y, parts) for j in tried]
                 waiting = [tried[i] for i in np.argsort(losses)] + waiting[len(tried) :]
             order.append(waiting.pop(0))
         return order
@@ -79,7 +82,7 @@ def _boosted(X: Floats, y: Ints, seed: int) -> lgb.LGBMClassifier:
     ).fit(X, y)  # fmt: skip
 
 
-def _both(X: Floats, y: Ints, seed: int) -> list[object]:
+def _both(X: Floats, y: Ints, seed: int) -> list[Any]:
     forest = ExtraTreesClassifier(
         150,
         min_samples_leaf=3,
@@ -90,13 +93,14 @@ def _both(X: Floats, y: Ints, seed: int) -> list[object]:
     return [_boosted(X, y, seed), forest.fit(X, y)]
 
 
-def _said(models: list[object], X: Floats) -> Floats:
-    return np.clip(np.mean([model.predict_proba(X) for model in models], axis=0), 1e-5, 1)
+def _said(models: list[Any], X: Floats) -> Floats:
+    said = np.mean([model.predict_proba(X) for model in models], axis=0)
+    return np.asarray(np.clip(said, 1e-5, 1))
 
 
 def _tempered(p: Floats, power: float) -> Floats:
     raised = np.clip(p, 1e-6, 1) ** power
-    return raised / raised.sum(axis=1, keepdims=True)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def row_losses(p: Floats, y: Ints) -> Floats:
