@@ -110,8 +110,13 @@ def bits(family, tasks, store):
 
 @pytest.mark.parametrize(
     "family",
-    [thrifty.Models(), thrifty.Trees(3, thrifty.trees.Race()), Monomials(3)],
-    ids=["models", "trees", "monomials"],
+    [
+        thrifty.Models(),
+        thrifty.Trees(3, thrifty.trees.Race()),
+        thrifty.Trees(3, thrifty.trees.Tested(0.1, 0.9)),
+        Monomials(3),
+    ],
+    ids=["models", "trees", "tested", "monomials"],
 )
 def test_same_seed_same_bits_in_memory_and_in_every_store(family, tmp_path, request):
     if isinstance(family, Monomials):

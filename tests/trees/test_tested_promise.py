@@ -97,24 +97,38 @@ def test_portions_are_numbered_as_they_are_tried():
     assert [p.portion for p in thrifty.agnostic.Expansion().portions(known)] == [0]
 
 
-def test_the_order_of_rows_is_secret_unless_it_is_asked_for(tmp_path):
-    def seeds(**how):
-        family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Tested(0.01, 0.95, **how))
-        return [thrifty.Lifetime(family).representation.seed for _ in range(2)]
+def rows_asked(random_state=None, store=None):
+    """The rows that a test asked about, of a task whose tree is known."""
+    learner = thrifty.trees.Tested(0.01, 0.95, random_state=random_state)
+    family = thrifty.Trees(max_depth=3, learner=learner)
+    life = thrifty.Lifetime(family, store=store, budget=thrifty.Budget(total=10**6))
+    life.learn("first", *simple_table(0, 3000, 12))
+    X, y = simple_table(1, 3000, 12)
+    asked = set()
 
-    first, second = seeds()
-    assert first != second and min(first, second) > 0
-    assert len(set(seeds(random_state=5) + seeds(random_state=5))) == 1
-    assert seeds(random_state=5) != seeds(random_state=6)
+    def answer(rows, features):
+        asked.update(rows)
+        return X[np.ix_(np.array(rows, dtype=int), np.array(features, dtype=int))]
+
+    source = thrifty.Source.from_callable(
+        answer, examples=range(len(X)), features=[f"{i}" for i in range(12)], name="lab"
+    )
+    life = life if store is None else thrifty.Lifetime.open(store)
+    life.learn("second", source, y)
+    return asked
 
 
-def test_a_store_keeps_the_order(tmp_path):
-    family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Tested(0.01, 0.95))
-    life = thrifty.Lifetime(family, store=str(tmp_path / "s.db"))
-    seed = life.representation.seed
-    life.learn("first", *simple_table(0))
-    again = thrifty.Lifetime.open(str(tmp_path / "s.db"))
-    assert life.representation.seed == again.representation.seed == seed
+def test_the_order_of_rows_is_secret_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.delenv("THRIFTY_ROW_SEED", raising=False)
+    assert rows_asked() != rows_asked()
+    assert rows_asked(5) == rows_asked(5) != rows_asked(6)
+
+
+def test_a_store_keeps_the_order(tmp_path, monkeypatch):
+    stores = [str(tmp_path / f"{k}.db") for k in range(3)]
+    assert rows_asked(5, stores[0]) == rows_asked(5)
+    monkeypatch.delenv("THRIFTY_ROW_SEED", raising=False)
+    assert rows_asked(None, stores[1]) != rows_asked(None, stores[2])
 
 
 @pytest.mark.parametrize("state", [-1, 0.5, "x"])

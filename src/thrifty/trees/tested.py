@@ -29,8 +29,8 @@ used (as :class:`~thrifty.trees.Race` or :class:`~thrifty.trees.Paper` does): a 
 Algorithm 2 on all rows fails, and the paper's bound on tasks from scratch stays. Of such a tree,
 and of one from scratch, nothing is promised beyond those rows; ``receipt.promise`` says which.
 
-The order of rows is drawn from a seed that the representation keeps, so that data cannot be laid
-out against it: a secret one, or ``random_state``.
+The order of rows is the lifetime's, so that data cannot be laid out against it, or that of
+``random_state``, which the representation keeps.
 
 On a few rows Algorithm 2 goes on where it fails. A rare branch may hold too few of a sample's rows
 to tell its split, and one wrong choice there leaves the metafeatures without an answer. That says
@@ -41,7 +41,6 @@ on fresh rows decides.
 from __future__ import annotations
 
 import math
-import secrets
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -156,7 +155,7 @@ class Tested(OverMetafeatures):
         Where the test cannot tell, and from scratch, learn as :class:`~thrifty.trees.Race` does;
         False: as :class:`~thrifty.trees.Paper`.
     random_state : int or None
-        Of the order in which rows are drawn. None: a secret that the store keeps.
+        Of the order in which rows are drawn. None: the lifetime's, or a secret that it keeps.
     gain, improve, match, max_nodes, warm_up, missing : as there
         see :class:`~thrifty.trees.Paper` Of these, ``gain`` and ``match`` are limited as for
         :class:`~thrifty.trees.Race` while it races.
@@ -191,9 +190,8 @@ class Tested(OverMetafeatures):
         return replace(expected, grows_with_examples=False)
 
     def start(self) -> Metafeatures:
-        """No metafeatures, and the seed of the order of rows."""
-        given = self.random_state
-        return Metafeatures(seed=1 + (secrets.randbits(62) if given is None else given))
+        """No metafeatures, and the seed of the order of rows where the learner has its own."""
+        return Metafeatures(seed=0 if self.random_state is None else 1 + self.random_state)
 
     def remembers(self, cells: Door) -> NDArray[np.uint64]:
         """The examples: a test on them would not be independent of what they taught."""
@@ -259,8 +257,9 @@ class _Trial:
     ) -> None:
         self.terms, self.known, self.max_depth = terms, known, max_depth
         self.cells, self.labels = cells, labels
-        seed = [_SEED, known.seed] if known.seed else _SEED
-        self.order = np.random.default_rng(seed).permutation(len(labels))
+        self.order = cells.row_order(_SEED)
+        if known.seed:
+            self.order = np.random.default_rng([_SEED, known.seed]).permutation(len(labels))
         self.shared = bool(known.rows) and known.rows.share_any(cells.row_keys())
         self.promise = ""
         self.met = min(_FIRST, len(labels))  # rows from here on are fresh
