@@ -309,12 +309,10 @@ def _function(place: str, folder: Path) -> Callable[..., object]:
 # -- CSV as it comes -----------------------------------------------------------------------------
 
 _BETWEEN = (",", ";", "\t", "|")
-#: 3,5 and -12,75; not 1,200.5
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*$")
-#: different words that a column of numbers may hold: "-", "NA"
-_WORDS = 2
+#: 3,5 and -12,75, 1.200,5, <0,5; not 1,200.5
+_DECIMAL_COMMA = re.compile(r"\s*[<>≤≥]?=?\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?\s*$")
 _QUOTED = re.compile(r'"[^"]*"')
-_INTEGER = re.compile(r"\s*[+-]?\d+\s*$")
+_INTEGER = re.compile(r"\s*[<>≤≥]?=?\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)\s*$")
 
 
 def read_csv(path: Path) -> pandas.DataFrame:
@@ -354,16 +352,20 @@ def _separator(header: str) -> str:
 
 
 def _with_points(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Columns of numbers with commas in them, as numbers."""
+    """Columns of numbers with commas in them, as numbers; words among them stay words."""
     for name in frame.columns:
         column = frame[name]
         texts = [v for v in column.tolist() if isinstance(v, str)]
-        commas = [v for v in texts if _DECIMAL_COMMA.match(v)]
-        words = {v for v in texts if not (_DECIMAL_COMMA.match(v) or _INTEGER.match(v))}
-        if commas and not words:
-            frame[name] = [float(v.replace(",", ".")) if isinstance(v, str) else v for v in column]
-        elif commas and len(words) <= _WORDS:  # marks for gaps, which whoever reads kinds will find
-            frame[name] = [v.replace(",", ".") if v in commas else v for v in column]
+        numbers = {v for v in texts if _DECIMAL_COMMA.match(v) or _INTEGER.match(v)}
+        most = 2 * sum(v in numbers for v in texts) >= len(texts)
+        if not most or not any(map(_DECIMAL_COMMA.match, numbers)):
+            continue
+        points = {v: v.replace(".", "").replace(",", ".") for v in numbers}
+        read = [points.get(v, v) if isinstance(v, str) else v for v in column]
+        try:
+            frame[name] = list(map(float, read))
+        except ValueError:  # a word or a limit, which whoever reads kinds will find
+            frame[name] = read
     return frame
 
 

@@ -37,13 +37,17 @@ __all__ = [
 ]
 
 #: marks that mean a gap wherever a number or a yes or no is expected
-GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
+GAPS = frozenset(
+    {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "?", "-", "--", ".", "n.d.", "n.b."}
+    | {"k.a."}  # German laboratories: not stated
+)
 #: codes by feature; those under "" hold for every feature
 Codes = Mapping[str, Sequence[object]]
 
-# Not measured: a column with ten different numbers and one or two words is a measurement with a
-# remark; with fewer it may as well be a list of codes, which only the user knows.
-_WORDS, _NUMBERS = 2, 10
+# Not measured: a column with ten different numbers and one or two words, or words on few rows, is a
+# measurement with remarks; with fewer numbers it may as well be a list of codes, which only the
+# user knows.
+_WORDS, _NUMBERS, _REMARKS = 2, 10, 0.1
 #: with marks alone beside them, two numbers are enough
 _NUMBERS_BESIDE_MARKS = 2
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?$")
@@ -136,13 +140,15 @@ def gap_words(texts: Sequence[str], others: int, is_number: Any) -> frozenset[st
     (['-'], [])
     """
     numbers = {text.strip() for text in texts if is_number(text)}
-    words = frozenset(text.strip() for text in texts if not is_number(text))
-    if not words or any(map(_LEADING_ZERO.match, numbers)):
+    odd = [text.strip() for text in texts if not is_number(text)]
+    if not odd or any(map(_LEADING_ZERO.match, numbers)):
         return frozenset()
     different = len(numbers) + others
-    if all(word.lower() in GAPS for word in words):
-        return words if different >= _NUMBERS_BESIDE_MARKS else frozenset()
-    return words if len(words) <= _WORDS and different >= _NUMBERS else frozenset()
+    remarks = [word for word in odd if word.lower() not in GAPS]
+    if not remarks:
+        return frozenset(odd) if different >= _NUMBERS_BESIDE_MARKS else frozenset()
+    few = len(set(remarks)) <= _WORDS or len(remarks) <= _REMARKS * (len(texts) + others)
+    return frozenset(odd) if few and different >= _NUMBERS else frozenset()
 
 
 def limit_of(text: str) -> str | None:

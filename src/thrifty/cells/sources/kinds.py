@@ -142,14 +142,15 @@ def read_column(
         return _numeric(values, name)
     listed = values.astype(object).tolist()
     gaps = np.array([_is_gap(v) for v in listed], dtype=np.bool_)
+    words, limited = tuple[str, ...](), False
     if told in (None, "number"):
-        listed, told = _with_limits(listed, gaps, name, told)
-    words: tuple[str, ...] = ()
+        listed, limited = _with_limits(listed, gaps, name, told)
     if told is None and (words := _words_among_numbers(listed, gaps, name)):
         gaps |= np.array([isinstance(v, str) and v.strip() in words for v in listed])
         told = "number"
     if told is None:
-        numbers = coded and all(gap or _is_number(str(v)) for v, gap in zip(listed, gaps))
+        numbers = coded or limited
+        numbers = numbers and all(gap or _like_number(str(v)) for v, gap in zip(listed, gaps))
         told = "number" if numbers else _inferred(listed, gaps, name)
     if told == "number":
         return replace(_numeric(_numbers(listed, gaps, name), name), gaps=words)
@@ -204,24 +205,25 @@ def _is_gap(value: object) -> bool:
 
 def _with_limits(
     listed: list[object], gaps: NDArray[np.bool_], name: str, told: ToldKind | None
-) -> tuple[list[object], ToldKind | None]:
-    """A column of numbers with values beyond a limit, "<5", as the limit; others as they are.
+) -> tuple[list[object], bool]:
+    """A column of numbers with values beyond a limit, "<5", as the limit, and whether it has any.
 
-    A column that is not said to be of numbers is one where all else is numbers and marks of gaps,
+    A column that is not said to be of numbers is one where all else is numbers and words for gaps,
     and two numbers differ: "<5", "5-10" and ">10" are categories.
     """
     texts = {i: v for i, v in enumerate(listed) if isinstance(v, str) and not gaps[i]}
     limits = {i: limit for i, v in texts.items() if (limit := limit_of(v)) is not None}
     if not limits:
-        return listed, told
-    rest = [
-        v.strip() for i, v in texts.items() if i not in limits and v.strip().lower() not in GAPS
-    ]
-    plain = {v for v in listed if isinstance(v, int | float | np.number)} | set(rest)
-    if told is None and (len(plain) < 2 or not all(map(_like_number, rest))):
-        return listed, told
+        return listed, False
+    rest = [v.strip() for i, v in texts.items() if i not in limits]
+    there = [v for v in listed if isinstance(v, int | float | np.number)]
+    if told is None:
+        words = gap_words(rest, len(set(there)), _like_number)
+        plain = {*there, *(v for v in rest if v not in words)}
+        if len(plain) < 2 or not all(v in words or _like_number(v) for v in rest):
+            return listed, False
     say_limits(name, [texts[i].strip() for i in limits], len(listed))
-    return [limits.get(i, v) for i, v in enumerate(listed)], "number"
+    return [limits.get(i, v) for i, v in enumerate(listed)], True
 
 
 def _words_among_numbers(
@@ -233,7 +235,7 @@ def _words_among_numbers(
     numbers = {v for v in there if isinstance(v, int | float | np.number)}
     if len(texts) + sum(isinstance(v, int | float | np.number) for v in there) < len(there):
         return ()
-    words = gap_words(texts, len(numbers), _is_number)
+    words = gap_words(texts, len(numbers), _like_number)
     if words:
         counts = {word: sum(text.strip() == word for text in texts) for word in words}
         say_gaps(name, counts, len(listed))
