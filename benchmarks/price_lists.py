@@ -10,7 +10,11 @@ money buys, with extra trees. The best of them all in hindsight, k included.
   what is read at the bedside for a dollar each
 - nhanes: panels and the draw as well; questions of the interview cost half a dollar each
 - support2: each laboratory value by itself, all else half a dollar
-- thyroid0387_cost, heart_cost: Turney's prices of tests, raw values
+- thyroid0387_cost, heart_cost, ann_thyroid: Turney's prices of tests, raw values
+- aslib_sat12_indu: mean CPU seconds of the steps that compute features; a step is an order that
+  fills all of its features, preprocessing a fee once a row
+- "emotions 3", "support2 3": the third of ten random lists, groups of 3 to 15 features at prices
+  over two decades
 
 Average precision, mean over labels and seeds; leads with 90 % intervals over them. 1,500 rows (60 %
 at most) to learn from. Lines are kept, so that a run can be broken off and go on. Nothing was
@@ -62,6 +66,13 @@ def priced(name: str) -> Priced:
             names = [str(test) for test in z["test_names"]]
             prices = thrifty.PriceList(dict(zip(names, z["test_cost"].astype(float).tolist())))
             return Priced(z["X_raw"].astype(float), z["Y"].astype(np.int64), names, prices)
+    if name == "ann_thyroid":
+        return _thyroid(folder)
+    if name == "aslib_sat12_indu":
+        return _solvers(folder)
+    base, _, number = name.rpartition(" ")
+    if number.isdigit():
+        return _random_list(folder, base, int(number))
     name, _, laboratory = name.partition(", ")
     data = read(name)
     if name == "support2":
@@ -79,6 +90,47 @@ def priced(name: str) -> Priced:
         fees={"draw": (listed["draw"]["fee"], listed["draw"]["once_for_any_of"])},
     )
     return Priced(data.X[:, at], data.Y, [data.names[i] for i in at], prices, data.kinds)
+
+
+def _thyroid(folder: Path) -> Priced:
+    """Each class against the others, at the price of a test alone; FTI needs two of them."""
+    groups = json.loads((folder / "turney_groups.json").read_text())["ann_thyroid"]
+    with np.load(folder / "ann_thyroid.npz", allow_pickle=False) as z:
+        names, classes = [str(f) for f in z["feature_names"]], z["y"].astype(int)
+        Y = np.column_stack([classes == c for c in (1, 2)]).astype(np.int64)
+        single = {f: float(price) for f, price in groups["single"].items()}
+        single |= {f: sum(single[g] for g in of) for f, of in groups["derived"].items()}
+        prices = thrifty.PriceList(single)
+        return Priced(z["X"].astype(float), Y, names, prices)
+
+
+def _solvers(folder: Path) -> Priced:
+    with np.load(folder / "aslib_sat12_indu.npz", allow_pickle=False) as z:
+        names = [str(f) for f in z["feature_names"]]
+        mean = dict(zip(z["step_names"].tolist(), np.nanmean(z["seconds"], axis=0).tolist()))
+        of = {step: [f for f, s in zip(names, z["step_of_feature"]) if s == step] for step in mean}
+        orders = {step: (0.0 if step == "Pre" else mean[step], of[step]) for step in mean}
+        prices = thrifty.PriceList({}, orders=orders, fees={"preprocessing": (mean["Pre"], names)})
+        return Priced(z["X"].astype(float), z["Y"].astype(np.int64), names, prices)
+
+
+def _random_list(folder: Path, name: str, number: int) -> Priced:
+    """Features at random in groups of 3 to 15, each an order at 1 to 100."""
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as z:
+        X, Y = z["X"].astype(float), z["Y"].astype(np.int64)
+        names = [str(f) for f in z["feature_names"]]
+    rng = np.random.default_rng(100 + number)
+    left, orders = rng.permutation(names).tolist(), {}
+    while left:
+        n = int(rng.integers(3, 16))
+        group, left = left[:n], left[n:]
+        orders[f"group {len(orders)}"] = (float(10 ** rng.uniform(0, 2)), group)
+    return Priced(X, Y, names, thrifty.PriceList({}, orders=orders))
+
+
+def price_of_all(data: Priced) -> float:
+    """What all cells of a row cost."""
+    return float(data.prices.price(data.names))
 
 
 def labels_of(data: Priced) -> list[int]:
@@ -122,7 +174,7 @@ def baselines_of(data: Priced, label: int, seed: int, bill: float) -> dict[str, 
         )
         for how in ("as they come", "balanced")
     }
-    money = bill * cut * float(data.prices.price(data.names))
+    money = bill * cut * price_of_all(data)
     for balanced in (False, True):
         by_hand = baselines.cheapest_orders(
             X, t, money, *orders_of(data), seed, balanced=balanced, ks=BY_HAND

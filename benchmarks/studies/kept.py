@@ -11,7 +11,7 @@ import json
 import subprocess
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +50,12 @@ class Kept:
             file.write(json.dumps(line) + "\n")
         self.lines.append(line)
         self._done.add(self._key(line))
+
+    def forget(self, which: Callable[[Line], bool]) -> None:
+        """Lines that are to be measured again."""
+        self.lines = [line for line in self.lines if not which(line)]
+        self._done = {self._key(line) for line in self.lines}
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
 
 
 def begin(parser: argparse.ArgumentParser, kept: Path) -> tuple[argparse.Namespace, Kept]:
