@@ -11,16 +11,19 @@ import json
 import sys
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 
 import thrifty
+from thrifty.typing import AnyArray
 
 
-def learned(life, task, told):
+def learned(life: thrifty.Lifetime, task: dict[str, AnyArray], told: dict[str, Any]) -> list[Any]:
     """The models of one task, or of several labels at once, in the order of the labels."""
-    X, names, prices = task["X"], told.get("names"), told.get("prices")
-    if names or prices:
+    X: AnyArray | thrifty.Source = task["X"]
+    names = told.get("names")
+    if names:
         X = thrifty.Source.from_array(
             X, feature_names=names, allow_missing=True, kinds=told.get("kinds")
         )
@@ -30,12 +33,12 @@ def learned(life, task, told):
     return [life.learn(told["task"], X, task["Y"], spend=told["spend"]).model]
 
 
-def lifetime(told):
+def lifetime(told: dict[str, Any]) -> thrifty.Lifetime:
     prices = told.get("prices")
     return thrifty.Lifetime(
         thrifty.Models(random_state=told["seed"]),
+        prices=None if prices is None else thrifty.PriceList(**prices),
         random_state=told["seed"],
-        **({"prices": thrifty.PriceList(**prices)} if prices else {}),
     )
 
 
