@@ -8,7 +8,7 @@ import pytest
 import thrifty
 from thrifty.cells import Cells
 from thrifty.models.acquisition import acquire
-from thrifty.models.fits.target import Target, target_of_numbers
+from thrifty.models.rows import Target, target_of_numbers
 
 SCANS = {"blood": (1, [f"x{f}" for f in range(6)]), "scan": (60, [f"x{f}" for f in range(6, 12)])}
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from thrifty.errors import BadInput
 from thrifty.estimators import ScorecardClassifier
-from thrifty.models.fits.estimators import fit_user, in_words
+from thrifty.models.fits.fitting import fit_user, in_words
 from thrifty.models.table import Table
 
 NAMES = ["a", "b"]

@@ -7,7 +7,7 @@ from types import ModuleType
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from thrifty.models.fits import threads as fits
+from thrifty.models.fits import fitting as fits
 
 
 def threads() -> set[int]:

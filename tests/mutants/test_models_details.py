@@ -12,7 +12,7 @@ import thrifty
 from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.asking.joint_order import _JointSearch
-from thrifty.models.fits.estimators import _middles
+from thrifty.models.fits.fitting import _middles
 from thrifty.models.fits.proxy import _best_split
 from thrifty.models.table import Table
 

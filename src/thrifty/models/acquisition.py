@@ -27,9 +27,8 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.models.fits.beliefs import believe_columns, believe_rates
-from thrifty.models.fits.target import Target
 from thrifty.models.offers import CENT, Offers
-from thrifty.models.rows import Rows
+from thrifty.models.rows import Rows, Target
 from thrifty.typing import AnyArray
 
 __all__ = ["Bought", "acquire", "score_features"]

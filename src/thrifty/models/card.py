@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["DOUBLING", "Card", "CardRow", "card_curves", "card_in_mixture", "plain", "plot_card"]
+__all__ = ["DOUBLING", "Card", "CardRow", "card_curves", "plain", "plot_card"]
 
 #: points that double the odds, where nobody said otherwise: a habit of credit scoring is 20; 10
 #: leaves whole points that are fine enough (set by hand)
 DOUBLING = 10.0
-#: of a mixture, what lines and trees may be for its card to be called close to it; set by hand
-_NEAR = 0.6
 
 _COLUMNS = ("feature", "bin", "class", "share", "points")
 
@@ -177,27 +175,6 @@ class Card(Sequence[CardRow]):
 def plain(label: Hashable) -> Hashable:
     """A label as Python has it."""
     return label.item() if isinstance(label, np.generic) else label
-
-
-def card_in_mixture(line: float, trees: float, n_trees: int, kernel: float = 0.0) -> str:
-    """What a model is of which a card is a part, in a sentence.
-
-    >>> card_in_mixture(0.0, 0.0, 0)
-    'A scorecard: add up the points.'
-    >>> card_in_mixture(0.25, 0.25, 140)[:48]
-    'A mixture: 50 % this scorecard, 25 % straight li'
-    """
-    others = [f"{line:.0%} straight lines over the same values"] if line else []
-    others += [f"{trees:.0%} trees ({n_trees:,} of them)"] if trees and n_trees else []
-    others += [f"{kernel:.0%} rows that are like it (kernel ridge)"] if kernel else []
-    if not others:
-        return "A scorecard: add up the points."
-    beside = line + trees + kernel
-    near = "close to it, and not the same" if beside <= _NEAR else "a rough picture of it"
-    return (
-        f"A mixture: {max(1 - beside, 0.0):.0%} this scorecard, {', '.join(others)}, not shown. "
-        f"The card alone is {near}."
-    ).replace("%", " %")
 
 
 def card_curves(card: Card, top: int = 9) -> list[Fields]:

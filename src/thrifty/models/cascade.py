@@ -386,21 +386,6 @@ class CascadeCells(Cells):
         said[~known] = likely[0]
         self._values[k, rows] = said
 
-    def climbs(self, feature: int) -> bool:
-        """Whether the dear one of a thing is asked only after some answers of the cheap one."""
-        return feature in self._at and bool(self._steps[self._at[feature]].again)
-
-    def price_of_dear(self, rows: Ints, feature: int) -> float:
-        """What the dear one's answers cost on these rows, whatever the cheap one said."""
-        return float(self._plain.price_of(rows, [feature]))
-
-    def ask_dear(self, rows: Ints, feature: int) -> Floats:
-        """The dear one's answers on these rows; from now on they are the last ones."""
-        k = self._at[feature]
-        self._values[k, rows] = self._plain.get(rows, [feature])[:, 0]
-        self._done[k, rows] = self._owned[k, rows] = True
-        return np.asarray(self._values[k, rows])
-
     def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean features on the rows of a mask, packed over the examples: (k, W)."""
         rows = kernels.rows_of_mask(mask)

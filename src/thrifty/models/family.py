@@ -101,7 +101,7 @@ class Models:
         self.random_state = random_state
         self._words: dict[str, str] | None = None
         if estimator is not None:
-            from thrifty.models.fits.estimators import check_estimator, in_words
+            from thrifty.models.fits.fitting import check_estimator, in_words
 
             check_estimator(estimator, numbers=self._said == "numbers")
             self._words = in_words(estimator)
@@ -225,21 +225,12 @@ class Models:
 
         made: ModelClassifier | ModelRegressor
         if isinstance(labels, Labels):
-            made = ModelClassifier.around(
-                model.table,
-                model.fitted,
-                labels.classes,
-                feature_names,
-                self.given,
-                model.words,
-                labels.positive,
-            )
+            made = ModelClassifier(self.given)
+            made.classes_, made.positive_ = labels.classes, labels.positive
         else:
-            made = ModelRegressor.around(
-                model.table, model.fitted, feature_names, self.given, model.words
-            )
+            made = ModelRegressor(self.given)
         made.steps_ = model.steps
-        return made
+        return made._set(model.table, model.fitted, feature_names, model.words)
 
     def update(
         self,
@@ -251,7 +242,7 @@ class Models:
         """Go on with rows that came since; ``known`` are those that it has learned from."""
         from thrifty.models.updating import update_model
 
-        return update_model(model, cells, labels, self.given, self.random_state or 0, known)
+        return update_model(model, cells, labels, self.random_state or 0, known)
 
     def load_representation(self, data: JsonLike) -> Memory:
         return Memory.from_dict(data)

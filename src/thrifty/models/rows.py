@@ -1,19 +1,94 @@
-"""In which order rows are bought: classes take turns, whatever is owned already comes first."""
+"""What tasks want told of the rows, and in which order these are bought: classes take turns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
-from thrifty.models.fits.target import Target
+from thrifty.typing import AnyArray
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "Target", "target_of_classes", "target_of_numbers"]
 
 #: of the order of rows that tasks of one lifetime have in common
 _SALT = 26
+#: groups into which numbers are cut for drawing rows and growing trees: fifths; set by hand
+_GROUPS = 5
+#: rows of a class without which it is not told from others
+_LEAST = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels of one task on all rows.
+
+    Attributes
+    ----------
+    codes : array of int
+        the class of each row, or the fifth that its number falls into; -1 where it has no label
+    n_codes : int
+        how many there are
+    numbers : array of float or None
+        the numbers themselves, NaN where there is none; None for classes
+
+    >>> target_of_numbers(np.array([3.0, 1.0, np.nan, 2.0, 9.0, 4.0])).codes.tolist()
+    [2, 0, -1, 1, 4, 3]
+    """
+
+    codes: Ints
+    n_codes: int
+    numbers: Floats | None = None
+
+    @property
+    def known(self) -> Bools:
+        """Which rows have a label."""
+        return self.codes >= 0
+
+    @property
+    def sizes(self) -> Ints:
+        """Rows of each class."""
+        return np.bincount(self.codes[self.known], minlength=self.n_codes)
+
+    def of_rows(self, rows: Ints) -> Target:
+        """Of some rows."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Target(self.codes[rows], self.n_codes, numbers)
+
+    def labels_of(self, rows: Ints) -> AnyArray:
+        """What a model of these rows is to say."""
+        return self.codes[rows] if self.numbers is None else self.numbers[rows]
+
+    def is_told_by(self, rows: Ints) -> bool:
+        """Whether these rows hold enough of two classes, so that there is something to tell."""
+        codes = self.codes[rows]
+        ours = np.bincount(codes[codes >= 0], minlength=self.n_codes)
+        return int((ours >= _LEAST).sum()) >= 2
+
+    def stands_for(self, rows: Ints) -> Floats:
+        """How many rows of the task each of these stands for, by its class; 0 without a label."""
+        codes = self.codes[rows]
+        ours = np.bincount(codes[codes >= 0], minlength=self.n_codes)
+        weight = np.append(self.sizes / np.maximum(ours, 1), 0.0)  # -1 is the last
+        return np.asarray(weight[codes], dtype=np.float64)
+
+
+def target_of_classes(codes: Ints, n_classes: int) -> Target:
+    """Of class codes; -1: no label."""
+    return Target(np.asarray(codes, dtype=np.int64), n_classes)
+
+
+def target_of_numbers(values: Floats) -> Target:
+    """Of numbers, NaN for none; those of one fifth have one code."""
+    values = np.asarray(values, dtype=np.float64)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    known = np.flatnonzero(~np.isnan(values))
+    place = np.empty(len(known), dtype=np.int64)
+    place[np.argsort(values[known], kind="stable")] = np.arange(len(known))
+    codes[known] = place * _GROUPS // max(len(known), 1)
+    return Target(codes, _GROUPS, values)
 
 
 class Rows:

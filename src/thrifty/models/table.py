@@ -112,13 +112,6 @@ class Table:
             groups=None if self.groups is None else self.groups[which],
         )
 
-    def said_of(self, weights: Floats | None, groups: Ints | None) -> Table:
-        """With what was said of the task's rows: what each weighs, which belong together."""
-        table = self
-        if weights is not None:
-            table = replace(table, weights=self.weights * weights[self.rows])
-        return table if groups is None else replace(table, groups=groups[self.rows])
-
     def weighing_as(self, whole: Table) -> Table:
         """The same rows, so that each class weighs what it weighs in the whole."""
         if self.labels.dtype.kind == "f":  # numbers have no classes

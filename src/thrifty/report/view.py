@@ -17,7 +17,7 @@ from thrifty.lifetime.bill import bill_lines
 from thrifty.lifetime.outcomes import Monitor
 from thrifty.models import ModelClassifier, ModelRegressor
 from thrifty.models.card import Card
-from thrifty.models.held.text import quality_words
+from thrifty.models.held.classifier import quality_words
 from thrifty.powers.representation import written
 from thrifty.trees.representation import origins
 from thrifty.trees.tree import (

@@ -29,8 +29,7 @@ from thrifty.models.asking.own_rounds import ask_in_own_order
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
-from thrifty.models.fits.fitting import Fitted, fit_table
-from thrifty.models.fits.threads import in_one_thread
+from thrifty.models.fits.fitting import Fitted, fit_table, in_one_thread
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 

@@ -7,23 +7,33 @@ prepared. A new kind of ours is a class with the methods of :class:`Fitted` and 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import ThreadpoolController
 
-from thrifty.array_types import Floats
-from thrifty.errors import ThriftyError
+from thrifty.array_types import Floats, Ints
+from thrifty.errors import BadParameter, ThriftyError
 from thrifty.models.card import Card
-from thrifty.models.fits.estimators import fit_user
 from thrifty.models.fits.plain_trees import PlainTrees, Words, no_plain_trees
+from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
 from thrifty.models.fits.two_stage import fit_two_stages, two_stage_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
-__all__ = ["Fitted", "NotBrought", "fit_prefix", "fit_table", "fit_tables", "fitted_from_dict"]
+__all__ = [
+    "Fitted", "NotBrought", "Prepared", "check_estimator", "fit_prefix", "fit_table", "fit_tables",
+    "fit_user", "fitted_from_dict", "in_one_thread", "in_words",
+]  # fmt: skip
 
 
 class Fitted(Protocol):
@@ -135,3 +145,203 @@ is then fitted again on the cells that were bought, for nothing.
 
     def to_dict(self) -> None:
         """None: the store keeps the words."""
+
+
+#: a class of ours that has moved, by the name that stores know it by
+_KEPT_AS = {
+    f"thrifty.models.held.scorecard.{name}": f"thrifty.models.scorecard.{name}"
+    for name in ("ScorecardClassifier",)
+}
+
+
+def in_words(estimator: object) -> dict[str, str] | None:
+    """Class name and parameters as text, for a store; never read back as code.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> in_words(GaussianNB())["class"]
+    'sklearn.naive_bayes.GaussianNB'
+    """
+    if estimator is None:
+        return None
+    kind = type(estimator)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return {"class": _KEPT_AS.get(name, name), "parameters": repr(estimator)}
+
+
+def check_estimator(estimator: object, *, numbers: bool = False) -> None:
+    """Say at once what an estimator lacks."""
+    if estimator is None:
+        return
+    what = f"estimator={estimator!r}"
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise BadParameter(
+            f"estimator must be a scikit-learn estimator, for instance LogisticRegression(); got "
+            f"{estimator!r}."
+        )
+    if not numbers and not hasattr(estimator, "predict_proba"):
+        raise BadParameter(
+            f"{what} must have predict_proba. Wrap it: CalibratedClassifierCV(it, "
+            "ensemble=False), which fits probabilities to its decisions."
+        )
+
+
+@runtime_checkable
+class HasPoints(Protocol):
+    """An estimator that is a scorecard."""
+
+    classes_: AnyArray
+    points_: Points
+    doubling: float
+
+
+class Prepared:
+    """A fitted estimator with what turns bought values into its columns.
+
+    Gaps are imputed and categories become columns of their own where the estimator takes no NaN;
+    a category never seen is in none of them.
+    """
+
+    def __init__(
+        self, fitted: BaseEstimator, fills: Floats | None, categories: tuple[int, ...]
+    ) -> None:
+        self.fitted, self.fills, self.categories = fitted, fills, categories
+        self.quality: Quality | None = None
+        self.measured, self.error = False, np.nan
+        if hasattr(fitted, "classes_"):
+            self.classes_: AnyArray = fitted.classes_
+
+    def __getattr__(self, name: str) -> object:
+        """What was learned, ``coef_`` or ``feature_importances_``, is the estimator's own."""
+        fitted = self.__dict__.get("fitted")
+        if fitted is None or not name.endswith("_") or name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(fitted, name)
+
+    def columns(self, values: Floats) -> Floats:
+        """What the estimator is given."""
+        if self.fills is None:
+            return values
+        filled = np.where(np.isnan(values), self.fills, values)
+        gaps = np.isnan(values)
+        parts = []
+        for j, n in enumerate(self.categories):
+            if n:
+                parts.append((filled[:, [j]] == np.arange(n)) & ~gaps[:, [j]])
+            else:
+                parts.append(filled[:, [j]])
+        return np.column_stack(parts).astype(np.float64) if parts else filled
+
+    def predict_proba(self, values: Floats) -> Floats:
+        """Probabilities, a column per class."""
+        found: Floats = self.fitted.predict_proba(self.columns(values))
+        return found
+
+    def predict(self, values: Floats) -> AnyArray:
+        """Classes or numbers."""
+        found: AnyArray = self.fitted.predict(self.columns(values))
+        return found
+
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+        return f"{type(self.fitted).__name__}, fitted on what was bought."
+
+    def scorecard(
+        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
+    ) -> Card | None:
+        """The card of a scorecard; None for other estimators."""
+        own = self.fitted
+        if not isinstance(own, HasPoints):
+            return None
+        labels = [classes[code] for code in own.classes_.tolist()]
+        return own.points_.card(names, words, labels, own.doubling)
+
+    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
+        """Those of a scorecard; others are refused."""
+        own = self.fitted
+        if self.fills is not None or not isinstance(own, HasPoints):
+            raise no_plain_trees(own)
+        return PlainTrees(own.classes_, *own.points_.as_trees(names, words))
+
+    def to_dict(self) -> None:
+        """None: a store keeps its words, and it is fitted again."""
+
+
+def fit_user(table: Table, estimator: EstimatorLike, seed: int) -> Prepared:
+    """A user's estimator, cloned, with the rows' weights; seeds come from the lifetime."""
+    made = clone(estimator)
+    given = made.get_params()
+    seeds = [name for name in given if name.split("__")[-1] == "random_state"]
+    made.set_params(**{name: seed for name in seeds if given[name] is None})
+    _say_categories(made, table.categories)
+    fills = None if _takes_gaps(made) else _middles(table.values)
+    empty = Prepared(None, fills, table.categories or (0,) * len(table.features))
+    columns, labels = empty.columns(table.values), table.labels
+    last = made.steps[-1][1] if isinstance(made, Pipeline) else made
+    if has_fit_parameter(last, "sample_weight"):
+        step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""
+        weights = {f"{step}sample_weight": table.weights / table.weights.mean()}
+        return Prepared(made.fit(columns, labels, **weights), fills, empty.categories)
+    drawn = drawn_by_weight(table.weights, labels, seed)
+    return Prepared(made.fit(columns[drawn], labels[drawn]), fills, empty.categories)
+
+
+def drawn_by_weight(weights: Floats, labels: AnyArray, seed: int) -> Ints:
+    """As many rows as there are, each about as often as it weighs; for estimators without weights.
+
+    One after another at even steps along the sum of the weights (systematic resampling): rows that
+    weigh alike come once each. A class whose rows would all be missed keeps its heaviest.
+
+    >>> drawn_by_weight(np.ones(4), np.array([0, 0, 1, 1]), 0).tolist()
+    [0, 1, 2, 3]
+    >>> np.bincount(drawn_by_weight(np.array([2.0, 1, 1, 0]), np.array([0, 0, 1, 1]), 0)).tolist()
+    [2, 1, 1]
+    """
+    ends = np.cumsum(weights)
+    steps = (np.arange(len(weights)) + np.random.default_rng(seed).random()) / len(weights)
+    drawn = np.minimum(np.searchsorted(ends, steps * ends[-1], side="right"), len(weights) - 1)
+    if labels.dtype.kind in "biu":
+        lost = np.setdiff1d(labels, labels[drawn])
+        heaviest = [np.flatnonzero(labels == c)[weights[labels == c].argmax()] for c in lost]
+        drawn = np.append(drawn, np.array(heaviest, dtype=np.int64))
+    return np.sort(drawn).astype(np.int64)
+
+
+def _say_categories(estimator: BaseEstimator, categories: tuple[int, ...]) -> None:
+    """Tell an estimator that can be told which columns are categories, unless the user did.
+
+    Cells of a category are places in a list: taken for numbers they would have an order.
+    """
+    said = estimator.get_params(deep=False).get("categorical_features", ())
+    if any(categories) and (said is None or (isinstance(said, str) and said == "from_dtype")):
+        places = [j for j, n in enumerate(categories) if n]
+        estimator.set_params(categorical_features=places)
+
+
+def _takes_gaps(estimator: object) -> bool:
+    tags = getattr(estimator, "__sklearn_tags__", None)
+    if tags is None:
+        return False
+    try:
+        return bool(tags().input_tags.allow_nan)
+    except (AttributeError, TypeError):
+        return False
+
+
+def _middles(values: Floats) -> Floats:
+    """The median of every column; 0 where all are gaps."""
+    middles = np.zeros(values.shape[1])
+    for j in range(values.shape[1]):
+        here = values[~np.isnan(values[:, j]), j]
+        middles[j] = np.median(here) if len(here) else 0.0
+    return middles
+
+
+def in_one_thread(where: bool = True) -> AbstractContextManager[object]:
+    """A context in which numerical libraries use one thread."""
+    return _libraries(len(sys.modules)).limit(limits=1) if where else nullcontext()
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Libraries with threads; looked for, in 3.4 ms, when modules were loaded since."""
+    return ThreadpoolController()

@@ -9,14 +9,7 @@ from scipy.special import expit
 
 from thrifty.array_types import Bools, Floats
 
-__all__ = [
-    "shrink_slope",
-    "fit_intercepts",
-    "fit_penalised",
-    "fit_slope",
-    "slope_losses",
-    "softmax",
-]
+__all__ = ["shrink_slope", "fit_intercepts", "fit_penalised", "fit_slope", "softmax"]
 
 #: how far slopes are from 1 as a rule, in logarithms: its square is the .09 of docs/models.md
 #: (Numbers, categories, gaps: 4). Set when controls came; on which sets was not noted
@@ -161,37 +154,6 @@ def _slope_of_two(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> 
             break
     slope = float(np.clip(at[1], 0.2, 5.0))
     return slope, _loss_at(slope, scores[:, None], codes, weights)
-
-
-def slope_losses(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> list[float]:
-    """The loss that each column of scores has with its best slope, for two classes: all at once.
-
-    >>> z, y = np.array([-1.0, -0.5, 0.5, 1.0, 0.2]), np.array([0, 0, 1, 1, 0])
-    >>> found = slope_losses(np.column_stack([z, -z]), y, np.ones(5))
-    >>> each = [fit_slope(s * z[:, None], y, np.ones(5))[1] for s in (1, -1)]
-    >>> bool(np.allclose(found, each, atol=1e-3))
-    True
-    """
-    share, w = float(np.average(codes, weights=weights)), weights[:, None]
-    a = np.log(share / (1 - share)) - np.average(scores, axis=0, weights=weights)
-    b = np.ones(scores.shape[1])
-    for held in (False, True):  # then the intercepts alone, beside slopes within their range
-        for _ in range(8):
-            p = 1 / (1 + np.exp(-np.clip(a + b * scores, -40, 40)))
-            wrong, curve = w * (p - codes[:, None]), w * p * (1 - p)
-            aa, ab = curve.sum(axis=0), (curve * scores).sum(axis=0)
-            bb, da, db = (curve * scores**2).sum(axis=0), wrong.sum(axis=0), wrong * scores
-            ridge = 1e-6 * (aa + bb) + 1e-12
-            inside, steps = (aa + ridge) * (bb + ridge) - ab**2, db.sum(axis=0)
-            move = da / (aa + ridge) if held else ((bb + ridge) * da - ab * steps) / inside
-            turn = np.zeros_like(b) if held else ((aa + ridge) * steps - ab * da) / inside
-            a, b = a - np.clip(move, -2.0, 2.0), b - np.clip(turn, -2.0, 2.0)
-            if max(np.abs(move).max(), np.abs(turn).max()) < 1e-6:
-                break
-        b = np.clip(b, 0.2, 5.0)
-    eta = a + b * scores
-    losses = w * (np.logaddexp(0.0, eta) - codes[:, None] * eta)
-    return [float(loss) for loss in losses.sum(axis=0) / weights.sum()]
 
 
 def shrink_slope(slope: float, scores: Floats, codes: NDArray[np.int64], weights: Floats) -> float:

@@ -25,7 +25,7 @@ from scipy.special import expit, logit
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.folds import make_folds
 from thrifty.models.table import Table
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = [
     "Figure",
@@ -33,10 +33,13 @@ __all__ = [
     "Quality",
     "draws_of_rows",
     "figures_of",
+    "losses",
     "numbers_left_out",
     "quality_from_dict",
     "quality_left_out",
     "quality_of",
+    "said_left_out",
+    "says",
     "widened",
 ]
 
@@ -62,6 +65,8 @@ _OUTSIDE = 0.025
 _GUESSING = 0.53
 #: folds, and rows that a figure of numbers needs; set by hand
 _FOLDS, _LEAST_NUMBERS = 3, 24
+#: a probability is no closer to 0 than this when its logarithm is taken
+_SUREST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,37 +295,70 @@ class NumberQuality:
     rows: int
 
 
-def quality_left_out(table: Table, fit: Callable[[Table], Any], seed: int) -> Quality | None:
-    """Of a classifier; None with too few rows, or where it cannot be fitted on fewer."""
-    codes, groups = table.labels.astype(np.int64), table.groups
-    folds = make_folds(len(codes), _FOLDS, seed, codes, groups)
+def says(fitted: Any, values: Floats, n_classes: int) -> Floats:
+    """What a model says of rows: a probability for each class, or numbers in one column."""
+    if not n_classes:
+        return np.asarray(fitted.predict(values), dtype=np.float64).reshape(-1, 1)
+    p = np.zeros((len(values), n_classes))
+    p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
+    return p
+
+
+def losses(said: Floats, labels: AnyArray) -> Floats:
+    """Of each row: the logarithmic loss of its class, the squared error of its number.
+
+    >>> losses(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0, 0])).round(2).tolist()
+    [0.69, 0.0]
+    """
+    if labels.dtype.kind == "f":
+        return np.asarray((said[:, 0] - labels) ** 2)
+    right = said[np.arange(len(said)), labels.astype(np.int64)]
+    return np.asarray(-np.log(np.maximum(right, _SUREST)))
+
+
+def said_left_out(
+    table: Table, fit: Callable[[Table], Any], seed: int, folds: Ints | None = None
+) -> Floats | None:
+    """What is said of each row by a model of the others, fold by fold; as :func:`says` has it.
+
+    None with too few rows, or where an estimator refuses fewer. ``folds``: -1 for rows that are in
+    every fit and of which nothing is said.
+    """
+    codes = None if table.labels.dtype.kind == "f" else table.labels.astype(np.int64)
+    if folds is None:
+        folds = make_folds(table.n_rows, _FOLDS, seed, codes, table.groups)
     if folds is None:
         return None
-    p = np.zeros((len(codes), int(codes.max()) + 1))
-    for fold in range(_FOLDS):
+    n_classes = 0 if codes is None else int(codes.max()) + 1
+    found = np.zeros((table.n_rows, max(n_classes, 1)))
+    for fold in range(int(folds.max()) + 1):
         out = np.flatnonzero(folds == fold)
-        fitted = _without(table, out, fit)
-        if fitted is None:
+        try:
+            fitted = fit(table.of_rows(np.flatnonzero(folds != fold)))
+        except (ArithmeticError, ValueError):
             return None
-        known = np.asarray(fitted.classes_, dtype=np.int64)
-        p[np.ix_(folds == fold, known)] = fitted.predict_proba(table.values[out])
-    return quality_of(p, codes, table.weights, seed, groups=groups)
+        found[out] = says(fitted, table.values[out], n_classes)
+    return found
+
+
+def quality_left_out(table: Table, fit: Callable[[Table], Any], seed: int) -> Quality | None:
+    """Of a classifier; None with too few rows, or where it cannot be fitted on fewer."""
+    p = said_left_out(table, fit, seed)
+    if p is None:
+        return None
+    return quality_of(p, table.labels.astype(np.int64), table.weights, seed, groups=table.groups)
 
 
 def numbers_left_out(table: Table, fit: Callable[[Table], Any], seed: int) -> NumberQuality | None:
     """Of a regressor; None with too few rows, or where it cannot be fitted on fewer."""
     y, weights = np.asarray(table.labels, dtype=np.float64), table.weights
     n = len(y) if table.groups is None else len(np.unique(table.groups))
-    folds = make_folds(len(y), _FOLDS, seed, None, table.groups)
-    if n < _LEAST_NUMBERS or folds is None or y.min() == y.max():
+    if n < _LEAST_NUMBERS or y.min() == y.max():
         return None
-    found = np.zeros(len(y))
-    for fold in range(_FOLDS):
-        out = np.flatnonzero(folds == fold)
-        fitted = _without(table, out, fit)
-        if fitted is None:
-            return None
-        found[out] = np.asarray(fitted.predict(table.values[out])).reshape(-1)
+    said = said_left_out(table, fit, seed)
+    if said is None:
+        return None
+    found = said[:, 0]
     draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS)
     if table.groups is not None:  # a group is drawn as a whole
         draws = draws[:, np.unique(table.groups, return_inverse=True)[1].reshape(-1)]
@@ -345,12 +383,3 @@ def _number_figure(draws: Floats) -> Figure:
     logs = np.log(np.maximum([draws[0], *np.quantile(draws[1:], (0.025, 0.975))], 1e-300))
     low, high = np.exp(widened(*logs.tolist()))
     return Figure(float(draws[0]), float(low), float(high))
-
-
-def _without(table: Table, out: Ints, fit: Callable[[Table], Any]) -> Any:
-    """The model of the other rows; None where an estimator refuses so few."""
-    rest = np.setdiff1d(np.arange(table.n_rows), out)
-    try:
-        return fit(table.of_rows(rest))
-    except (ArithmeticError, ValueError):
-        return None

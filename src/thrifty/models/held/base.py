@@ -1,12 +1,17 @@
 """What models of classes and of numbers share: a fitted estimator over all N features that reads
-only those it was given."""
+only those it was given.
+
+A feature's permutation importance is how much the loss rises on rows left out when the values of
+that feature are dealt to other rows (Breiman, 2001): the logarithmic loss of classes, the squared
+error of numbers. A model that was fitted without a row judges it; rows of one group are left out
+together. Nothing is bought: it is measured on the cells that the model was fitted on.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from thrifty.array_types import Floats
+from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.features import match_features
@@ -22,28 +27,39 @@ from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput
-from thrifty.labels.classes import Labels
+from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.labels.numbers import Numbers
-from thrifty.labels.partly import read_groups, read_row_weights, with_rows
+from thrifty.labels.partly import PartlyLabelled, read_groups, read_row_weights, with_rows
+from thrifty.lazy import Asked
+from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
 from thrifty.models.cascade import Step, on_cascade, step_to_dict, steps_from
-from thrifty.models.fits.estimators import Prepared, in_words
-from thrifty.models.fits.fitting import Fitted, NotBrought, fit_table, fitted_from_dict
-from thrifty.models.fits.threads import in_one_thread
-from thrifty.models.held.importances import (
-    coefficients_by_name,
-    column_names,
-    own_importances,
-    rise_of_loss,
+from thrifty.models.fits.fitting import (
+    Fitted,
+    NotBrought,
+    Prepared,
+    check_estimator,
+    fit_table,
+    fitted_from_dict,
+    in_one_thread,
+    in_words,
 )
+from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.quality import losses, says
+from thrifty.models.learning import learn_tasks
+from thrifty.models.memory import Memory
 from thrifty.models.table import Table, table_from_dict
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
-__all__ = ["OnCells", "check_lengths", "one_column", "words_of"]
+__all__ = ["SHOWN", "OnCells", "shown_names"]
+
+#: a screen of features, which a model names when it is printed
+SHOWN = 30
+#: folds by which importances are measured
+_FOLDS = 3
 
 P = TypeVar("P")  # what is kept for a beginning of its features
-L = TypeVar("L", Labels, Numbers)
 Q = TypeVar("Q")  # how its quality is told
 
 
@@ -51,8 +67,14 @@ class OnCells(BaseEstimator, Generic[P, Q]):
     """An estimator that was fitted on the few cells it needs; see its two kinds."""
 
     classes_: AnyArray
+    #: of two classes the code of the one of interest: quality and scorecard are of it
+    positive_: int | None = None
     #: how things with alternatives are asked: see :mod:`thrifty.models.cascade`
     steps_: tuple[Step, ...] = ()
+    #: how labels are read, and rows answered
+    _reads: ClassVar[Any]
+    _asks: ClassVar[Callable[..., Asked]]
+    _of_numbers: ClassVar[bool]
 
     def __init__(
         self,
@@ -64,23 +86,49 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         self.spend = spend
         self.random_state = random_state
 
+    def fit(
+        self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
+    ) -> Self:
+        """Learn from the cells of X that ``spend`` buys, or the default rule.
+
+        Parameters
+        ----------
+        X, y : array-like
+            a table and its labels
+        sample_weight : array-like or None
+            how many rows each row counts for; nothing is bought on a row that weighs 0
+        groups : array-like or None
+            which group each row belongs to, a patient for instance: its rows are left out together
+            whenever a model is judged
+        """
+        check_estimator(self.estimator, numbers=self._of_numbers)
+        cells, source, labels = self._read(X, y, sample_weight, groups)
+        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
+        (one,) = learn_tasks(cells, [whole], Memory(), self.estimator, self._seed)
+        if isinstance(labels, Labels):
+            self.classes_, self.positive_ = labels.classes, class_of_interest(labels)
+        return self._set(one.table, one.fitted, source.feature_names, one.words, source.named)
+
+    @property
+    def _seed(self) -> int:
+        return self.random_state or 0
+
     def _read(
-        self,
-        X: TableLike,
-        y: LabelsLike,
-        read: Callable[[AnyArray], L],
-        sample_weight: object,
-        groups: object,
-    ) -> tuple[Cells, Source, L]:
+        self, X: TableLike, y: LabelsLike, sample_weight: object, groups: object
+    ) -> tuple[Cells, Source, Labels | Numbers]:
         """For ``fit``: a door to the rows of X that weigh something, and their labels."""
         if y is None:
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         source = as_source(X, allow_missing=True, categories=True)
-        labels = read(one_column(y))
+        labels = type(self)._reads(_one_column(y))
         n = source.n_examples
-        check_lengths(n, len(labels))
+        if n != len(labels):
+            raise BadInput(
+                f"y must hold one label per example; X has {n} examples and y has {len(labels)} "
+                "labels (inconsistent numbers of samples)."
+            )
         weights, together = read_row_weights(sample_weight, n), read_groups(groups, n)
         labels, rows = with_rows(labels, None, weights, together)
         if rows is not None:
@@ -88,7 +136,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         everything = float(source.n_examples * source.n_features)
         spend = read_spend(self.spend, "", lambda: everything)
         cells = Cells(source, spend=spend)
-        cells.row_seed = self.random_state or 0
+        cells.row_seed = self._seed
         return cells, source, labels
 
     def _set(
@@ -119,8 +167,24 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         self._rises: dict[int, dict[str, tuple[float, float]]] = {}
         return self
 
-    def _of_classes(self, other: Self) -> None:
-        """Tell the classes that another does; numbers have none."""
+    def around(
+        self,
+        table: Table,
+        fitted: Fitted,
+        names: Sequence[str] | None = None,
+        words: Mapping[str, Sequence[str]] | None = None,
+    ) -> Self:
+        """The same around another table and what was fitted on it: classes, cascade, parameters."""
+        made = type(self)(self.estimator, self.spend, self.random_state)
+        if hasattr(self, "classes_"):
+            made.classes_, made.positive_ = self.classes_, self.positive_
+        made.steps_ = self.steps_
+        names = self.feature_names_ if names is None else names
+        return made._set(table, fitted, names, self.words_ if words is None else words)
+
+    def _fit_table(self, table: Table) -> Fitted:
+        """The same estimator on another table."""
+        return fit_table(table, self.estimator, seed=self._seed)
 
     def without(self, names: Collection[str]) -> Self:
         """The same, fitted again on the cells it has without some of its features; for nothing.
@@ -134,20 +198,11 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         """
         gone = frozenset(names)
         if gone not in self._fewer:
-            keep = [
-                j
-                for j, f in enumerate(self.features_.tolist())
-                if self.feature_names_[f] not in gone
-            ]
+            keep = [j for j, name in enumerate(self._names) if name not in gone]
             if not keep:
                 raise BadInput(f"no feature is left: the model asks for {sorted(gone)[:5]} alone.")
             table = self.table_.of_features(np.array(keep, dtype=np.int64))
-            made = type(self)(self.estimator, self.spend, self.random_state)
-            made._of_classes(self)
-            fitted = fit_table(table, self.estimator, seed=self.random_state or 0)
-            made._set(table, fitted, self.feature_names_, self.words_)
-            made.steps_ = self.steps_
-            self._fewer[gone] = made
+            self._fewer[gone] = self.around(table, self._fit_table(table))
         return self._fewer[gone]
 
     def of_rows(self, rows: NDArray[np.int64]) -> Self:
@@ -163,11 +218,12 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         lost = np.setdiff1d(self.table_.labels, table.labels) if hasattr(self, "classes_") else ()
         if len(lost) or not len(rows):
             raise BadInput("no row is left of a class that the model tells.")
-        made = type(self)(self.estimator, self.spend, self.random_state)
-        made._of_classes(self)
-        made.steps_ = self.steps_
-        fitted = fit_table(table, self.estimator, seed=self.random_state or 0)
-        return made._set(table, fitted, self.feature_names_, self.words_)
+        return self.around(table, self._fit_table(table))
+
+    @property
+    def _names(self) -> list[str]:
+        """Those of ``features_``."""
+        return [self.feature_names_[f] for f in self.features_.tolist()]
 
     def columns(self, X: TableLike) -> NDArray[np.float64]:
         """What the fitted estimator is given of X, a row for each of its rows.
@@ -183,10 +239,15 @@ class OnCells(BaseEstimator, Generic[P, Q]):
     def column_names_(self) -> list[str]:
         """The names of :meth:`columns`."""
         check_is_fitted(self, "estimator_")
-        names = [self.feature_names_[f] for f in self.features_.tolist()]
-        if not isinstance(self.estimator_, Prepared):
-            return names
-        return column_names(self.estimator_, names, self.words_)
+        model = self.estimator_
+        if not isinstance(model, Prepared) or model.fills is None:
+            return self._names
+        found: list[str] = []
+        for name, n in zip(self._names, model.categories):
+            said = self.words_.get(name, ())
+            each = [f"{name}={said[i] if i < len(said) else i}" for i in range(n)]
+            found += each if n else [name]
+        return found
 
     @property
     def coef_(self) -> dict[str, float] | dict[object, dict[str, float]]:
@@ -199,8 +260,11 @@ class OnCells(BaseEstimator, Generic[P, Q]):
             raise AttributeError(
                 "coefficients are a linear estimator's; feature_importances_ is there for all."
             )
-        classes = self.classes_.tolist() if hasattr(self, "classes_") else []
-        return coefficients_by_name(fitted, self.column_names_, classes)
+        lines = np.asarray(_last(fitted).coef_, dtype=np.float64)
+        if lines.ndim == 1 or len(lines) == 1:
+            return dict(zip(self.column_names_, lines.reshape(-1).tolist()))
+        each = zip(self.classes_.tolist(), lines.tolist())
+        return {label: dict(zip(self.column_names_, line)) for label, line in each}
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -216,11 +280,10 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         out = np.zeros(self.n_features_in_)
         own = None
         if isinstance(fitted, Prepared):
-            own = own_importances(fitted, self.table_.block().values)
+            own = _own_importances(fitted, self.table_.block().values)
         if own is None or len(own) != len(self.features_):
             rise = self.permutation_importances()
-            names = [self.feature_names_[f] for f in self.features_.tolist()]
-            means = [max(rise.get(name, (0.0, 0.0))[0], 0.0) for name in names]
+            means = [max(rise.get(name, (0.0, 0.0))[0], 0.0) for name in self._names]
             total = sum(means)
             own = np.array(means) / total if total > 0 else np.zeros(len(means))
         out[self.features_] = own
@@ -244,27 +307,54 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
             raise BadInput(f"repeats must be an integer, 1 or more; got {repeats!r}.")
         if repeats not in self._rises:
-            table, seed = self.table_, self.random_state or 0
-            classes = hasattr(self, "classes_")
+            table = self.table_.block()
             with in_one_thread(self.estimator is None):
-                rise = rise_of_loss(table, self._fit_loss, seed, repeats, classes=classes)
-            names = [self.feature_names_[f] for f in table.block().features.tolist()]
-            found = (
-                {}
-                if rise is None
-                else {name: (float(r.mean()), float(r.std())) for name, r in zip(names, rise)}
-            )
+                rise = self._rise_of_loss(table, repeats)
+            names = [self.feature_names_[f] for f in table.features.tolist()]
+            found = {name: (float(r.mean()), float(r.std())) for name, r in zip(names, rise)}
             self._rises[repeats] = dict(sorted(found.items(), key=lambda one: -one[1][0]))
         return dict(self._rises[repeats])
 
-    def _fit_loss(self, table: Table) -> Callable[[Floats, AnyArray], Floats]:
-        """Of each row of some values and their labels, by a model of other rows."""
-        fitted = fit_table(table, self.estimator, seed=self.random_state or 0)
-        return partial(self._losses, fitted)
+    def _rise_of_loss(self, table: Table, repeats: int) -> Floats:
+        """(features, repeats) how much it rises on rows left out; empty with too few rows."""
+        codes = None if self._of_numbers else table.labels.astype(np.int64)
+        rng = np.random.default_rng(self._seed)
+        folds = make_folds(table.n_rows, _FOLDS, self._seed, codes, table.groups)
+        if folds is None or table.n_rows < 2 * _FOLDS:
+            return np.zeros((0, repeats))
+        rise = np.zeros((table.width, repeats))
+        share = table.weights / table.weights.sum()
+        for fold in range(_FOLDS):
+            out = np.flatnonzero(folds == fold)
+            fitted = self._fit_table(table.of_rows(np.flatnonzero(folds != fold)))
+            values, y = table.values[out], table.labels[out]
+            before = share[out] @ self.losses(values, y, fitted)
+            for j in range(table.width):
+                other = values.copy()
+                for r in range(repeats):
+                    other[:, j] = values[rng.permutation(len(out)), j]
+                    rise[j, r] += share[out] @ self.losses(other, y, fitted) - before
+        return rise
 
-    def _losses(self, fitted: Fitted, values: Floats, y: AnyArray) -> Floats:
-        """What a model of the same kind loses on each row."""
-        raise NotImplementedError
+    def losses(self, values: Floats, y: AnyArray, fitted: Fitted | None = None) -> Floats:
+        """What it loses on each row, or another model of the same classes."""
+        n_classes = 0 if self._of_numbers else len(self.classes_)
+        return losses(says(self.estimator_ if fitted is None else fitted, values, n_classes), y)
+
+    def ask(
+        self,
+        cells: Cells,
+        rows: Ints,
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
+        """Answer rows through a door; with a rule or a limit in order, until each is decided."""
+        self.check_kinds(cells)
+        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
+        asks = type(self)._asks
+        return asks(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def _values(self, X: TableLike) -> NDArray[np.float64]:
         """The values of ``features_`` on every row of X."""
@@ -281,14 +371,13 @@ class OnCells(BaseEstimator, Generic[P, Q]):
 
     def check_kinds(self, cells: Cells) -> None:
         """Texts where the model knows numbers have places in a list, which mean nothing to it."""
-        names = self.feature_names_
-        for f in self.features_.tolist():
+        for f, name in zip(self.features_.tolist(), self._names):
             texts = cells.categories.get(f)
-            if texts and names[f] not in self.words_:
+            if texts and name not in self.words_:
                 raise BadInput(
-                    f"the model knows {names[f]!r} as numbers; X holds texts there "
+                    f"the model knows {name!r} as numbers; X holds texts there "
                     f"({', '.join(map(repr, texts[:3]))}). Bring numbers, or say "
-                    f"kinds={{{names[f]!r}: 'number'}} where they are numbers written as text."
+                    f"kinds={{{name!r}: 'number'}} where they are numbers written as text."
                 )
 
     def to_dict(self) -> Json:
@@ -308,10 +397,11 @@ class OnCells(BaseEstimator, Generic[P, Q]):
     ) -> Self:
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         table, words = table_from_dict(data["table"]), data["estimator"]
-        at = table.features
-        if len(at) and not 0 <= int(at.min()) <= int(at.max()) < len(data["feature_names"]):
-            raise ValueError(f"a table of feature {int(at.max())}, which is not there")
-        fitted: Fitted | None = None
+        steps, names = steps_from(data.get("steps", ())), data["feature_names"]
+        asked = [*table.features.tolist(), *(f for s in steps for f in (s.cheap, s.dear))]
+        if any(not 0 <= f < len(names) for f in asked):
+            raise ValueError("a model of features that are not there")
+        fitted: Fitted | None = NotBrought(words) if words is not None else None
         if data["fitted"] is not None:
             fitted = fitted_from_dict(data["fitted"])
             if fitted is None:
@@ -319,18 +409,11 @@ class OnCells(BaseEstimator, Generic[P, Q]):
                 fitted = fit_table(table, seed=seed)
         elif words is None or in_words(estimator) == words:
             fitted = fit_table(table, estimator, seed=seed)
-        else:
-            fitted = NotBrought(words)
         assert fitted is not None
         lacks = isinstance(fitted, NotBrought) or words is None
         made = cls(None if lacks else estimator)
-        made._set(table, fitted, data["feature_names"], words_of(data))
-        made._words = words
-        made.steps_ = steps_from(data.get("steps", ()))
-        if any(
-            not 0 <= f < len(made.feature_names_) for s in made.steps_ for f in (s.cheap, s.dear)
-        ):
-            raise ValueError("a thing is asked of a feature that is not there")
+        made._set(table, fitted, names, data.get("words", {}))
+        made._words, made.steps_ = words, steps
         return made
 
     def __sklearn_tags__(self) -> Tags:
@@ -355,12 +438,7 @@ def _announce_once() -> None:
         )
 
 
-def words_of(data: JsonLike) -> Mapping[str, tuple[str, ...]]:
-    """The categories that a store keeps with a model."""
-    return {name: tuple(said) for name, said in data.get("words", {}).items()}
-
-
-def one_column(y: LabelsLike) -> AnyArray:
+def _one_column(y: LabelsLike) -> AnyArray:
     """A column of labels is taken with scikit-learn's warning."""
     refuse_masked(y)
     labels = np.asarray(y)
@@ -368,10 +446,34 @@ def one_column(y: LabelsLike) -> AnyArray:
     return np.asarray(column_or_1d(labels, warn=True, dtype=labels.dtype)) if column else labels
 
 
-def check_lengths(n_examples: int, n_labels: int) -> None:
-    """One label per example."""
-    if n_examples != n_labels:
-        raise BadInput(
-            f"y must hold one label per example; X has {n_examples} examples and y has "
-            f"{n_labels} labels (inconsistent numbers of samples)."
-        )
+def _own_importances(model: Prepared, values: Floats) -> Floats | None:
+    """What a user's estimator says of each feature, in all 1; None where it says nothing.
+
+    Its ``feature_importances_``, else the size of its coefficients times the spread of their
+    columns; those of a category's columns together.
+    """
+    last = _last(model)
+    columns = model.columns(values)
+    if hasattr(last, "feature_importances_"):
+        each = np.asarray(last.feature_importances_, dtype=np.float64)
+    elif hasattr(last, "coef_"):
+        size = np.abs(np.atleast_2d(np.asarray(last.coef_, dtype=np.float64))).sum(axis=0)
+        each = size * np.nanstd(columns, axis=0) if len(size) == columns.shape[1] else size
+    else:
+        return None
+    if len(each) != columns.shape[1]:  # steps before it made other columns
+        return None
+    wide = [max(n, 1) if model.fills is not None else 1 for n in model.categories]
+    found = np.add.reduceat(each, np.cumsum([0, *wide[:-1]])) if len(each) else each
+    return np.asarray(found / found.sum()) if found.sum() > 0 else np.zeros(len(wide))
+
+
+def _last(model: Prepared) -> BaseEstimator:
+    steps = getattr(model.fitted, "steps", None)
+    return steps[-1][1] if steps else model.fitted
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """A screen of them, a line each."""
+    shown = "\n".join(f"  {name}" for name in names[:SHOWN])
+    return f"{shown}\n  and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

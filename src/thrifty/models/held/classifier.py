@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -11,29 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.array_types import Floats
-from thrifty.cells import Cells
 from thrifty.html import pre_html
-from thrifty.labels.classes import class_of_interest, read_classes
-from thrifty.labels.partly import PartlyLabelled
-from thrifty.lazy import Asked
-from thrifty.lazy.stopping import StoppingRule
+from thrifty.labels.classes import read_classes
 from thrifty.models.asking.ask import Orders, ask_classes
 from thrifty.models.card import Card
-from thrifty.models.cascade import on_cascade
-from thrifty.models.fits.estimators import check_estimator
-from thrifty.models.fits.fitting import Fitted, fit_table
-from thrifty.models.fits.folds import make_folds
-from thrifty.models.fits.quality import Quality, quality_left_out
-from thrifty.models.held.base import OnCells
-from thrifty.models.held.importances import log_loss_of
-from thrifty.models.held.text import in_plain_words
-from thrifty.models.learning import learn_tasks
-from thrifty.models.memory import Memory
-from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, TableLike
+from thrifty.models.fits.quality import Quality, quality_left_out, said_left_out, says
+from thrifty.models.held.base import SHOWN, OnCells, shown_names
+from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, TableLike
 
-__all__ = ["ModelClassifier"]
+__all__ = ["ModelClassifier", "quality_words"]
 
 
 class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
@@ -78,59 +63,14 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
     [3, 7]
     """
 
-    positive_: int | None = None
-
-    def fit(
-        self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
-    ) -> Self:
-        """Learn from the cells of X that ``spend`` buys, or the default rule.
-
-        Parameters
-        ----------
-        X, y : array-like
-            a table and its labels
-        sample_weight : array-like or None
-            how many rows each row counts for; nothing is bought on a row that weighs 0
-        groups : array-like or None
-            which group each row belongs to, a patient for instance: its rows are left out together
-            whenever a model is judged
-        """
-        check_estimator(self.estimator)
-        cells, source, labels = self._read(X, y, read_classes, sample_weight, groups)
-        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
-        seed = self.random_state or 0
-        (learned,) = learn_tasks(cells, [whole], Memory(), self.estimator, seed)
-        self.classes_, self.positive_ = labels.classes, class_of_interest(labels)
-        return self._set(
-            learned.table, learned.fitted, source.feature_names, learned.words, source.named
-        )
-
-    @classmethod
-    def around(
-        cls,
-        table: Table,
-        fitted: Fitted,
-        classes: AnyArray,
-        feature_names: Sequence[str],
-        estimator: EstimatorLike | None = None,
-        words: Mapping[str, tuple[str, ...]] | None = None,
-        positive: int | None = None,
-    ) -> Self:
-        """A fitted classifier around an estimator that knows class codes."""
-        made = cls(estimator)
-        made.classes_, made.positive_ = classes, positive
-        return made._set(table, fitted, feature_names, words or {})
-
-    def _of_classes(self, other: Self) -> None:
-        self.classes_, self.positive_ = other.classes_, other.positive_
+    _reads, _asks, _of_numbers = staticmethod(read_classes), staticmethod(ask_classes), False
 
     @property
     def card_(self) -> Card:
         """The scorecard, where the model is one or has one as a part; with the user's names."""
         check_is_fitted(self, "estimator_")
-        names = [self.feature_names_[f] for f in self.features_.tolist()]
         classes = self.classes_.tolist()
-        card = self.estimator_.scorecard(names, self.words_, classes)
+        card = self.estimator_.scorecard(self._names, self.words_, classes)
         if card is None:
             raise AttributeError(
                 f"{type(self.estimator_).__name__} has no scorecard in it; learn with "
@@ -147,9 +87,7 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
         found = self.estimator_.quality
         if not self.estimator_.measured and self.estimator is not None:
             if not self._measured:
-                seed = self.random_state or 0
-                fit_again = partial(fit_table, estimator=self.estimator, seed=seed)
-                self._measured.append(quality_left_out(self.table_, fit_again, seed))
+                self._measured.append(quality_left_out(self.table_, self._fit_table, self._seed))
             found = self._measured[0]
         return None if found is None else found.of(self.positive_)
 
@@ -158,35 +96,35 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
 
         Three fits on what was bought; None where a class has too few rows.
         """
-        table, seed = self.table_, self.random_state or 0
-        codes = table.labels.astype(np.int64)
+        codes = self.table_.labels.astype(np.int64)
         if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
             return None
-        folds = make_folds(len(codes), 3, seed, codes, table.groups)
-        if folds is None:
-            return None
-        scores = np.zeros(len(codes))
-        for fold in range(3):
-            out, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            fitted = fit_table(table.of_rows(rest), self.estimator, seed=seed)
-            scores[out] = fitted.predict_proba(table.values[out])[:, 1]
-        return scores[codes == 0], scores[codes == 1]
-
-    def _losses(self, fitted: Fitted, values: Floats, y: AnyArray) -> Floats:
-        """The logarithm of what was said of each row's class."""
-        p = np.zeros((len(values), len(self.classes_)))
-        p[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(values)
-        return log_loss_of(p, y)
+        said = said_left_out(self.table_, self._fit_table, self._seed)
+        return None if said is None else (said[codes == 0, 1], said[codes == 1, 1])
 
     def __str__(self) -> str:
-        return repr(self) if not hasattr(self, "features_") else in_plain_words(self)
+        return self._in_words(card=True) if hasattr(self, "features_") else repr(self)
+
+    def _in_words(self, *, card: bool) -> str:
+        """What it is made of and how good it is, with its card or without."""
+        classes, names = self.classes_.tolist(), self._names
+        head = f"a model of {', '.join(map(str, classes))} on {len(names)} of "
+        head += f"{self.n_features_in_} features. {self.estimator_.summary()}\n"
+        head += quality_words(self.quality_, classes)
+        points = getattr(self, "card_", None)
+        if points is None:
+            return f"{head}\n{shown_names(names)}"
+        lines = str(points).split("\n") if card else []
+        if len(lines) > 2 * SHOWN:
+            rest = len(lines) - 2 * SHOWN - 1
+            lines = [*lines[: 2 * SHOWN], f"and {rest:,} more lines: model.card_", lines[-1]]
+        return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:
         """For notebooks: what it is and its card, in place of scikit-learn's diagram."""
         if not hasattr(self, "features_") or not hasattr(self, "card_"):
             return pre_html(str(self))
-        head = in_plain_words(self, card=False)
-        return pre_html(head) + self.card_._repr_html_()
+        return pre_html(self._in_words(card=False)) + self.card_._repr_html_()
 
     def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
@@ -197,25 +135,7 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
 
     def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities from the values of ``features_`` alone, NaN for gaps."""
-        found = np.zeros((len(values), len(self.classes_)))
-        found[:, np.asarray(self.estimator_.classes_, dtype=np.int64)] = (
-            self.estimator_.predict_proba(values)
-        )
-        return found
-
-    def ask(
-        self,
-        cells: Cells,
-        rows: NDArray[np.int64],
-        *,
-        stop: StoppingRule | None = None,
-        spend: float | None = None,
-        per_row: float | None = None,
-    ) -> Asked:
-        """Answer rows through a door; with a rule or a limit in order, until each is decided."""
-        self.check_kinds(cells)
-        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
-        return ask_classes(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
+        return says(self.estimator_, values, len(self.classes_))
 
     def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""
@@ -236,3 +156,21 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
         made = super().from_dict(data, estimator, seed)
         made.classes_, made.positive_ = np.array(data["classes"]), data.get("positive")
         return made
+
+
+def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[int, object]) -> str:
+    """What was measured, in a sentence.
+
+    >>> quality_words(None, [0, 1])
+    'Quality was not measured.'
+    """
+    if quality is None:
+        return "Quality was not measured."
+    of = "mean over the classes" if quality.positive is None else f"of {classes[quality.positive]}"
+    nothing = "" if quality.beyond_guessing else " These rows show nothing beyond guessing."
+    return (
+        f"On {quality.rows:,} rows left out in turn (cross-validated, weighted as they were "
+        f"bought): average precision {quality.average_precision} {of}, where guessing has "
+        f"{quality.guessing:.2f}; AUC {quality.auc}; 95 % intervals."
+        f"{nothing}"
+    )

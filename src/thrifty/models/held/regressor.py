@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.array_types import Floats
-from thrifty.cells import Cells
 from thrifty.labels.numbers import read_numbers
-from thrifty.labels.partly import PartlyLabelled
-from thrifty.lazy import Asked
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import ask_numbers
-from thrifty.models.cascade import on_cascade
-from thrifty.models.fits.estimators import check_estimator
-from thrifty.models.fits.fitting import Fitted, NotBrought, fit_table
+from thrifty.models.fits.fitting import Fitted, NotBrought, in_one_thread
 from thrifty.models.fits.quality import NumberQuality, numbers_left_out
-from thrifty.models.fits.threads import in_one_thread
-from thrifty.models.held.base import OnCells
-from thrifty.models.learning import learn_tasks
-from thrifty.models.memory import Memory
-from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike, Json, LabelsLike, TableLike
+from thrifty.models.held.base import OnCells, shown_names
+from thrifty.typing import Json, TableLike
 
 __all__ = ["ModelRegressor"]
-
-#: features that a model names when it is printed; a screen of them, set by hand
-_SHOWN = 30
 
 
 class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
@@ -72,41 +54,7 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
     ([3, 7], True)
     """
 
-    def fit(
-        self, X: TableLike, y: LabelsLike, sample_weight: object = None, groups: object = None
-    ) -> Self:
-        """Learn from the cells of X that ``spend`` buys, or the default rule.
-
-        Parameters
-        ----------
-        X, y : array-like
-            a table and its labels
-        sample_weight : array-like or None
-            how many rows each row counts for; nothing is bought on a row that weighs 0
-        groups : array-like or None
-            which group each row belongs to, a patient for instance: its rows are left out together
-            whenever a model is judged
-        """
-        check_estimator(self.estimator, numbers=True)
-        cells, source, labels = self._read(X, y, read_numbers, sample_weight, groups)
-        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
-        seed = self.random_state or 0
-        (learned,) = learn_tasks(cells, [whole], Memory(), self.estimator, seed)
-        return self._set(
-            learned.table, learned.fitted, source.feature_names, learned.words, source.named
-        )
-
-    @classmethod
-    def around(
-        cls,
-        table: Table,
-        fitted: Fitted,
-        feature_names: Sequence[str],
-        estimator: EstimatorLike | None = None,
-        words: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> Self:
-        """A fitted regressor around an estimator."""
-        return cls(estimator)._set(table, fitted, feature_names, words or {})
+    _reads, _asks, _of_numbers = staticmethod(read_numbers), staticmethod(ask_numbers), True
 
     @property
     def quality_(self) -> NumberQuality | None:
@@ -118,29 +66,20 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
         if isinstance(self.estimator_, NotBrought):
             return None
         if not self._measured:
-            seed = self.random_state or 0
             with in_one_thread(self.estimator is None):
-                fit_again = partial(fit_table, estimator=self.estimator, seed=seed)
-                self._measured.append(numbers_left_out(self.table_, fit_again, seed))
+                self._measured.append(numbers_left_out(self.table_, self._fit_table, self._seed))
         return self._measured[0]
-
-    def _losses(self, fitted: Fitted, values: Floats, y: AnyArray) -> Floats:
-        """The square of what was wrong on each row."""
-        said = np.asarray(fitted.predict(values), dtype=np.float64).reshape(-1)
-        return np.asarray((said - y) ** 2, dtype=np.float64)
 
     def __str__(self) -> str:
         if not hasattr(self, "features_"):
             return repr(self)
-        names = [self.feature_names_[f] for f in self.features_.tolist()]
-        shown = "\n".join(f"  {name}" for name in names[:_SHOWN])
-        more = f"\n  and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         error = self.estimator_.error
         off = f" On rows left out it is off by {error:.4g} (root mean square)."
         off = "" if np.isnan(error) else off
+        names = self._names
         return (
             f"a model of numbers on {len(names)} of {self.n_features_in_} features.{off}\n"
-            f"{shown}{more}"
+            f"{shown_names(names)}"
         )
 
     def predict(self, X: TableLike) -> NDArray[np.float64]:
@@ -150,20 +89,6 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
     def numbers(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Numbers from the values of ``features_`` alone, NaN for gaps."""
         return np.asarray(self.estimator_.predict(values), dtype=np.float64).reshape(-1)
-
-    def ask(
-        self,
-        cells: Cells,
-        rows: NDArray[np.int64],
-        *,
-        stop: StoppingRule | None = None,
-        spend: float | None = None,
-        per_row: float | None = None,
-    ) -> Asked:
-        """Answer rows through a door; with a limit as many of its features as may be paid."""
-        self.check_kinds(cells)
-        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
-        return ask_numbers(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def to_dict(self) -> Json:
         """Plain data, for JSON: the bought table, and the model where it is our own."""
