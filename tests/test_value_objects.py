@@ -20,7 +20,7 @@ import thrifty
 FILLED = {
     "cells.ledger.compacted.Facts", "cells.ledger.meter._Kept",
     "commands.demo.Demo", "commands.demo.Digits", "commands.demo.Stream",
-    "lazy.walk.Walked", "lifetime.many._Waiting",
+    "lazy.walk.Walked",
     "lifetime.purging._Kept", "lifetime.many._Work", "powers.pursuit._Beam",
     "powers.paper_polynomials.Bases",
     "powers.paper_polynomials.SampleCorrelations", "powers.lattice._LatticeSearch",

@@ -6,6 +6,8 @@ still be written. Families, learners and rules of your own may use them too.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -13,7 +15,15 @@ import numpy as np
 
 from thrifty.errors import BadParameter
 
-__all__ = ["a_choice", "a_flag", "a_probability", "a_share", "set_checked", "whole_number"]
+__all__ = [
+    "a_choice",
+    "a_flag",
+    "a_probability",
+    "a_share",
+    "set_checked",
+    "warn_user",
+    "whole_number",
+]
 
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:
@@ -74,3 +84,15 @@ def set_checked(made: object, **values: object) -> None:
     """Put checked values into a frozen dataclass, from its ``__post_init__``."""
     for name, value in values.items():
         object.__setattr__(made, name, value)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's own line, the nearest that is not Thrifty's."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "thrifty"

@@ -11,8 +11,8 @@ import thrifty
 from tests.lives_on.test_purge import ID, NAMES, SECRET, dump, free, layers, rows, where, with_her
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.lifetime.booking import Booking
 from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.lifetime.transaction import Transactions
 from thrifty.lifetime.versions import Versions
 from thrifty.testing import FakeProvider
 
@@ -41,7 +41,7 @@ def purged_before(monkeypatch, owner, method, other):
 
 def test_a_task_that_holds_her_is_not_committed(tmp_path, monkeypatch):
     life, other = begun(tmp_path / "s.db")
-    done = purged_before(monkeypatch, Booking, "finished", other)
+    done = purged_before(monkeypatch, Transactions, "finished", other)
     with pytest.raises(BadInput, match="taken out of the store"):
         life.learn("well", free(OLD), 1 - Y, spend="80 %")
     assert done and not where(tmp_path / "s.db")

@@ -9,6 +9,7 @@ import pytest
 
 import thrifty
 from thrifty.cells.ledger.book import on_point
+from thrifty.lifetime.transaction import TaskOptions
 
 N, F = 60, 6
 IDS = [f"p{i}" for i in range(N)]
@@ -67,7 +68,7 @@ def test_two_learners_of_one_table_pay_for_each_cell_once(tmp_path, prices, kept
     other = thrifty.Lifetime.open(store) if kept else life
     half = slice(N // 2)
     first = Meanwhile(FAMILY, lambda: other.learn("b", table(half), LABELS[1][half]))
-    learned = life._learn_as(first, "a", table(), LABELS[0])
+    learned = life._learning.learn("a", table(), LABELS[0], TaskOptions(), first)
     check(life, N * FULL[prices])
     assert learned.receipt.reused_cells == N * F // 2
     assert learned.receipt.cost == N // 2 * FULL[prices]
@@ -78,7 +79,8 @@ def test_a_fee_that_another_paid_meanwhile_is_not_paid_again(tmp_path):
     life = thrifty.Lifetime(FAMILY, store=tmp_path / "s.db", prices=prices)
     other = thrifty.Lifetime.open(tmp_path / "s.db")
     learn = lambda: other.learn("b", table(), LABELS[0], features=NAMES[:2])  # noqa: E731
-    life._learn_as(Meanwhile(FAMILY, learn), "a", table(), X[:, 2] & X[:, 3], features=NAMES[2:4])
+    said = TaskOptions(features=NAMES[2:4])
+    life._learning.learn("a", table(), X[:, 2] & X[:, 3], said, Meanwhile(FAMILY, learn))
     check(life, N * (4 + 5), N * 4)
 
 

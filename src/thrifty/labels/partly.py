@@ -5,7 +5,6 @@ What is said of rows beside their labels: how much each weighs, which belong tog
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
+from thrifty.checks import warn_user
 from thrifty.errors import BadInput, RowsLeftOut
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
@@ -130,15 +130,14 @@ def _is_empty(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def say_left_out(task: str, rows: NDArray[np.int64], n: int, stacklevel: int) -> None:
+def say_left_out(task: str, rows: NDArray[np.int64], n: int) -> None:
     """Tell the user which rows have no label."""
     gone = np.setdiff1d(np.arange(n), rows)
     shown = ", ".join(map(str, gone[:_NAMED].tolist())) + (", ..." if len(gone) > _NAMED else "")
-    warnings.warn(
+    warn_user(
         f"{len(gone)} of {n} rows of {task!r} have no label and are left out (rows {shown}); "
         "nothing is bought on them.",
         RowsLeftOut,
-        stacklevel=stacklevel + 1,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
@@ -27,6 +26,7 @@ from thrifty.cells.prices.price_list import as_price_list
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import default_names
 from thrifty.cells.sources.gaps import read_na, with_na
+from thrifty.checks import warn_user
 from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.protocol import AnyFamily, traits_of
@@ -186,7 +186,7 @@ class Doors:
             cells.is_another_call()
             book.write(lambda pages: KeptPages(pages).put("call", page, call))
 
-    def say_purged(self, source: Source, cells: Cells, stacklevel: int) -> None:
+    def say_purged(self, source: Source, cells: Cells) -> None:
         """Warn of examples whose values were taken out of the store, and are not owned again."""
         if source.examples is None or self.saved is None:
             return
@@ -194,12 +194,11 @@ class Doors:
         rows = self.saved.book.read(lambda pages: purged_rows(pages, ids))
         for row, at in rows.items():
             if not cells.owns_any_of(row):
-                warnings.warn(
+                warn_user(
                     f"the values of {ids[row]!r} were taken out of the store on "
                     f"{time.strftime('%Y-%m-%d', time.gmtime(at))} (thrifty store purge): what is "
                     "asked of it is bought again.",
                     ExamplePurged,
-                    stacklevel=stacklevel,
                 )
 
     @staticmethod

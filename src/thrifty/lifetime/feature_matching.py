@@ -7,7 +7,6 @@ not be guessed: the model is fitted again on the same cells without it, which co
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, runtime_checkable
@@ -18,6 +17,7 @@ from thrifty.cells import Source
 from thrifty.cells.features import Match, told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike, members_of
 from thrifty.cells.sources.checks import default_names
+from thrifty.checks import warn_user
 from thrifty.errors import (
     BadInput,
     BadParameter,
@@ -32,7 +32,6 @@ from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
 __all__ = [
     "Features",
     "check_read",
-    "come_in_order",
     "kinds_here",
     "kinds_to_keep",
     "label_name",
@@ -108,18 +107,15 @@ def _say_absent(name: str, model: Asks, absent: Sequence[str], new: Sequence[str
             f"{said}. Its answers would mean little. Bring these columns or rename them, or say "
             f"missing='ignore' to be answered without.{beside}"
         )
-    warnings.warn(
-        f"{said}. It answers without, and less well.{beside}", ColumnsChanged, stacklevel=5
-    )
+    warn_user(f"{said}. It answers without, and less well.{beside}", ColumnsChanged)
 
 
 def _say_new(name: str, new: Sequence[str]) -> None:
     listed = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")
-    warnings.warn(
+    warn_user(
         f"X has new columns, which the model of {name!r} does not know and leaves out: {listed}. "
         f"life[{name!r}].update takes them in.",
         ColumnsChanged,
-        stacklevel=5,
     )
 
 
@@ -154,11 +150,10 @@ def _say_alike(lacking: Sequence[str], there: Collection[str]) -> None:
     for name in lacking:
         near = difflib.get_close_matches(name.lower(), list(lower), 1, _ALIKE)
         if near:
-            warnings.warn(
+            warn_user(
                 f"{name!r} is lacking and there is {lower[near[0]]!r}: where that is the same, "
                 "rename it. It goes on without.",
                 LooksMisspelt,
-                stacklevel=5,
             )
 
 
@@ -300,19 +295,6 @@ def _match(names: tuple[str, ...], there: tuple[str, ...], use: tuple[str, ...])
     wanted = set(use)
     at = {name: i for i, name in enumerate(there) if name in wanted}
     return Match(names, np.array([at.get(name, -1) for name in names], dtype=np.int64))
-
-
-def come_in_order(known: tuple[str, ...] | None, X: TableLike) -> bool:
-    """Whether X has these features in their order, so that none has to be matched."""
-    if known is None:
-        return True
-    names = getattr(X, "feature_names", None)
-    if names is None and hasattr(X, "columns"):
-        names = tuple(map(str, X.columns))
-    if names is not None:
-        return tuple(names) == known
-    shape = getattr(X, "shape", None)
-    return shape is None or (len(shape) == 2 and shape[1] == len(known))
 
 
 def new_kinds(kept: JsonLike | None, given: object) -> Json:

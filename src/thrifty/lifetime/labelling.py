@@ -312,7 +312,7 @@ class LabelledTask:
 
 
 def label_a_task(
-    doors: Doors, name: str, source: Source, oracle: Oracle, spend: MoneyLike, seed: int | None
+    doors: Doors, name: str, source: Source, oracle: Oracle, spend: MoneyLike
 ) -> LabelledTask:
     """Buy labels of rows that are worth it, within a part of the money."""
     cells = open_cells(
@@ -339,7 +339,8 @@ def label_a_task(
     if most is not None:
         labels = door(most)
     doors.as_before(name, labels.cells, oracle.price, labels.told)
-    rows, weights = _draw_within(labels, cells, source, price, most, np.random.default_rng(seed))
+    rng = np.random.default_rng(doors.settings.drawn_row_seed)
+    rows, weights = _draw_within(labels, cells, source, price, most, rng)
     codes = labels.get(rows)
     rows, weights, codes = rows[codes >= 0], weights[codes >= 0], codes[codes >= 0]
     labelled = Labelled(rows, oracle.values(codes), weights)

@@ -148,6 +148,11 @@ class Learned:
             self._parts, self._load = self._load(), None
         return self._parts
 
+    def with_model(self, model: Estimator, about: About) -> Learned:
+        """The same task with another model; its bill stays."""
+        parts = (model, self.receipt, self.failure, about)
+        return Learned(self.name, self.route, parts, self.left_out)
+
     @property
     def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
         model, receipt, failure, about = self._all()

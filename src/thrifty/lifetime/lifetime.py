@@ -18,11 +18,8 @@ from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answering import Answering, Answers, Promise
 from thrifty.lifetime.asked_tasks import distinct, read_weights
 from thrifty.lifetime.bill import Bills, lifetime_html
-from thrifty.lifetime.booking import Booking
-from thrifty.lifetime.feature_matching import come_in_order
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
-from thrifty.lifetime.many import Ahead, Tasks, learn_many
 from thrifty.lifetime.outcomes import Monitor, Outcomes
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
@@ -30,6 +27,7 @@ from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.shelf import Shelf
 from thrifty.lifetime.task import Task
+from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.lifetime.versions import Versions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
 
     from thrifty.lifetime.interview import Interview
     from thrifty.lifetime.joint_prediction import JointPrediction
+    from thrifty.lifetime.many import Tasks
     from thrifty.lifetime.parts import PredictionFiles
     from thrifty.lifetime.purging import Purged
 
@@ -138,10 +137,11 @@ class Lifetime:
     def _furnish(self, shelf: Shelf, progress: bool | None) -> None:
         shown = Progress(progress)
         self._shelf, doors = shelf, shelf.doors
-        self._booking, self._runs = Booking(doors), PredictionRuns(doors, shown)
+        self._runs = PredictionRuns(doors, shown)
         self._answering = Answering(doors, self._runs)
-        self._learning = Learning(shelf, self._booking, shown)
-        self._versions = Versions(shelf, self._booking, shown)
+        transactions = Transactions(doors)
+        self._learning = Learning(shelf, transactions, shown)
+        self._versions = Versions(shelf, transactions, shown)
         self._outcomes = Outcomes(shelf, self._versions, self._runs)
         self._bills = Bills(doors, self._runs.in_memory)
 
@@ -224,27 +224,15 @@ class Lifetime:
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
-        if not isinstance(name, str) and isinstance(name, Sequence):
-            if sample_weight is not None or groups is not None:
-                raise BadParameter(
-                    "sample_weight= and groups= are for one label at a time: learn the labels one "
-                    "after another."
-                )
-            return self._learning.learn_together(
-                [str(one) for one in name],
-                X,
-                y,
-                good=good,
-                spend=spend,
-                features=features,
-                kinds=kinds,
-                na=na,
-                positive=positive,
+        said = TaskOptions(spend, features, kinds, na, positive, sample_weight, groups, good)
+        if isinstance(name, str) or not isinstance(name, Sequence):
+            return self._learning.learn(name, X, y, said)
+        if sample_weight is not None or groups is not None:
+            raise BadParameter(
+                "sample_weight= and groups= are for one label at a time: learn the labels one "
+                "after another."
             )
-        return self._learn_as(
-            self.family, name, X, y, spend=spend, features=features, kinds=kinds, na=na, good=good,
-            sample_weight=sample_weight, groups=groups, positive=positive,
-        )  # fmt: skip
+        return self._learning.learn_together([str(one) for one in name], X, y, said)
 
     def learn_many(
         self,
@@ -280,59 +268,11 @@ class Lifetime:
         >>> [task.name for task in learned] == list(life)
         True
         """
-        return learn_many(self, tasks, n_jobs=n_jobs, engine=engine, wave=wave, spend=spend)
+        from thrifty.lifetime.many import learn_many  # engines are for many tasks
 
-    def _open_ahead(
-        self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
-    ) -> Ahead | None:
-        """A door that a worker may be given, as waves need it; None: learned in its turn."""
-        return self._learning.open_ahead(names, X, ys, spend)
-
-    def _learn_ahead(
-        self,
-        names: Sequence[str],
-        X: TableLike,
-        ys: Sequence[LabelsLike],
-        spend: MoneyLike,
-        family: AnyFamily,
-    ) -> list[Learned]:
-        """``learn`` of one task or several at once with another object in the family's place."""
-        if len(names) == 1:
-            return [self._learn_as(family, names[0], X, ys[0], spend=spend)]
-        together = self._learning.learn_together(
-            names,
-            X,
-            dict(zip(names, ys)),
-            good=None,
-            spend=spend,
-            features=None,
-            kinds=None,
-            na=None,
-            family=family,
+        return learn_many(
+            self._learning, tasks, n_jobs=n_jobs, engine=engine, wave=wave, spend=spend
         )
-        return list(together.values())
-
-    def _learn_as(
-        self,
-        family: AnyFamily,
-        name: str,
-        X: TableLike,
-        y: LabelsLike | Oracle,
-        *,
-        good: bool | None = None,
-        spend: MoneyLike = None,
-        features: Sequence[str] | None = None,
-        kinds: KindsLike = None,
-        na: NaLike = None,
-        sample_weight: object = None,
-        groups: object = None,
-        positive: object = None,
-    ) -> Learned:
-        """``learn`` with another object in the family's place, as engines need it."""
-        return self._learning.learn(
-            family, name, X, y, good=good, spend=spend, features=features, kinds=kinds, na=na,
-            sample_weight=sample_weight, groups=groups, positive=positive,
-        )  # fmt: skip
 
     def refit(self) -> list[str]:
         """Fit earlier tasks again on all that is owned of their rows by now; nothing is bought.
@@ -706,7 +646,7 @@ class Lifetime:
         >>> quote.cost <= quote.scratch_cost_at_most == 300, len(life), life.balance().spent
         (True, 0, 0.0)
         """
-        return self._learning.quote(name, X, y, features, kinds, spend, na)
+        return self._learning.quotes.quote(name, X, y, TaskOptions(spend, features, kinds, na))
 
     def forget(self, name: str) -> None:
         """Forget a task's model, so that it can be learned again; what it bought stays owned.
@@ -737,10 +677,6 @@ class Lifetime:
     def _labels_of(self, source: Source) -> set[str]:
         """Columns of a named source that were noted as labels."""
         return self._shelf.doors.labels_of(source)
-
-    def _fits_in(self, X: TableLike) -> bool:
-        """Whether X has the lifetime's features in their order, as workers need them."""
-        return come_in_order(self._shelf.now.features, X)
 
     def close(self) -> None:
         """Let go of the store: its file, or the connection to its server.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import calendar
 import time
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.checks import checked_ids
+from thrifty.checks import warn_user
 from thrifty.errors import BadInput, RowsLeftOut, StoreUnwritable
 from thrifty.labels.partly import known_labels
 from thrifty.lifetime.learned import About
@@ -197,12 +197,11 @@ class Outcomes:
         strange = self._book.write(work)
         unknown = tuple(given[i] for i in strange.tolist())
         if unknown:
-            warnings.warn(
+            warn_user(
                 f"{len(unknown)} of {len(given)} rows were never predicted by {name!r}, and left "
                 f"out: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}. The others "
                 "are booked.",
                 RowsLeftOut,
-                stacklevel=3,
             )
         return replace(self.monitor(name), unknown=unknown)
 

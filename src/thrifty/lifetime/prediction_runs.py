@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 #: calls with a limit that have not come to their end, as a store keeps them
 _CALL = "prediction"
-#: frames between a warning of a door and the user's line: door, opening, prediction, lifetime
-_TO_THE_CALLER = 5
 
 
 class HasFeatures(Protocol):
@@ -339,7 +337,7 @@ class PredictionRuns:
         owned = not run.source.free and len(run.cells.owned_rows(features)) == len(rows)
         run = replace(run, spend=most, per_row=each, all_owned=owned, call=call)
         self.begin(run)
-        self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
+        self._doors.say_purged(run.source, run.cells)
         return run
 
     def _open_for(
@@ -373,7 +371,7 @@ class PredictionRuns:
         """A door to the examples of a foreign model."""
         run = self._open_run(title, X, match, allow_missing=True)
         self.begin(run)
-        self._doors.say_purged(run.source, run.cells, _TO_THE_CALLER)
+        self._doors.say_purged(run.source, run.cells)
         return run
 
     def _open_run(

@@ -1,8 +1,14 @@
 """A dry run: what a task would cost if it is reused, and what if it is learned from scratch.
 
 Not a cell is bought for it, and no provider is called. Families that stop where their money ends
-rehearse the task (:mod:`thrifty.lifetime.rehearsal`): cells, money, calls, and minutes as long as
-calls to the same provider have taken. For the others, what is certain before buying is said as an
+rehearse the task: the family learns it as it would, with its labels, prices, budget and all that is
+owned by now, from a provider that answers what is drawn. The values tell the label a little, each
+feature as much as any other, so that the rehearsal stops where a hard task would: what a family
+spends is ruled by what it may spend far more than by what it finds. With ``spend=`` a real task
+costs what its rehearsal did, within a few percent (`python benchmarks/quotes.py`); without, it may
+stop far sooner.
+
+For the others, what is certain before buying is said as an
 upper limit; what is likely comes from the lifetime's own receipts, scaled to the new task: reused
 tasks by their cells per example (by their cells alone under ``Tested``, whose bill does not grow
 with the examples), tasks from scratch by their share of the whole table. Before any task was reused
@@ -16,34 +22,38 @@ tenth is read, and one line says so.
 
 from __future__ import annotations
 
-import warnings
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from thrifty.array_types import Floats, Ints
 from thrifty.attempt import Expected, Route
-from thrifty.cells import Cells, Receipt
+from thrifty.cells import Budget, Cells, Ledger, Receipt, Source
 from thrifty.cells.prices.money import amount_text, minor_units, to_units
+from thrifty.cells.prices.price_list import PriceList, PricesLike, Tariff
+from thrifty.cells.sources.array import ArraySource
+from thrifty.cells.sources.callable import CallableSource
+from thrifty.checks import warn_user
 from thrifty.errors import DefaultShare, LimitNeeded
-from thrifty.lifetime.booking import DEFAULT_SHARE, OpenTask
-from thrifty.lifetime.rehearsal import Rehearsed
-from thrifty.protocol import AnyFamily, Representation
-from thrifty.typing import Json
+from thrifty.labels.classes import Labels
+from thrifty.labels.numbers import Numbers
+from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.transaction import DEFAULT_SHARE, OpenTask, TaskOptions, Transactions
+from thrifty.protocol import AnyFamily, Representation, traits_of
+from thrifty.stores import MemoryStore
+from thrifty.typing import Json, KindsLike, LabelsLike, TableLike
 
-__all__ = [
-    "CallsSoFar",
-    "Quote",
-    "quote_rehearsed",
-    "quote_task",
-    "refuse_without_limit",
-    "say_share",
-]
+__all__ = ["Quote", "Quotes", "refuse_without_limit", "say_share"]
 
-#: estimates look at this many tasks of a route, the latest ones
-_LATEST = 10
-#: cells whose price is worked out one by one, with what is owned of them
+#: a quote looks at so many tasks and calls, and at so many tasks of a route, the latest ones
+_HISTORY, _LATEST = 100, 10
+#: cells of a table that is rehearsed, whose price is worked out one by one with what is owned of it
 _LARGE = 5_000_000
+#: how far the mean of a number moves between two classes, in its standard deviations, and how often
+#: a Boolean is 1, in a rehearsal; set by hand
+_TELLS, _OFTEN = 0.4, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,97 +175,112 @@ class Quote:
         return "\n".join([*lines, f"  {self.basis}"])
 
 
-def quote_rehearsed(
+class Quotes:
+    """What the tasks of one lifetime would cost."""
+
+    def __init__(self, shelf: Shelf, transactions: Transactions) -> None:
+        self._shelf, self._transactions = shelf, transactions
+
+    def quote(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Quote:
+        """Of a task that is not learned yet; see :meth:`thrifty.Lifetime.quote`."""
+        shelf = self._shelf
+        shelf.refresh()
+        shelf.must_be_new(name)
+        task = self._transactions.open_task(name, X, y, shelf.now, said, to_buy=False)
+        return self.of(task)
+
+    def of(self, task: OpenTask) -> Quote:
+        """Of a task that was opened."""
+        family, known = self._shelf.family, self._shelf.now.representation
+        one_class = getattr(task.labels, "n_classes", None) == 1
+        if traits_of(family).stops_anywhere and not one_class:
+            return self._rehearsed(task)
+        latest = list(self._shelf.tasks.values())[-_HISTORY:]
+        history = [(one.route, one.receipt) for one in latest]
+        expected = family.expected_cells(known, task.cells)
+        return _by_history(task.name, expected, len(known), history, task.cells, one_class)
+
+    def _rehearsed(self, task: OpenTask) -> Quote:
+        """Of a family that stops where its money ends."""
+        cells, shelf = task.cells, self._shelf
+        most, rest = _the_rest(cells)
+        allowed = getattr(shelf.family, "allowance", None)
+        limits = [cells.allowance, None if allowed is None else allowed(cells)]
+        limit = min([rest, *(x for x in limits if x is not None)])
+        least, told = None, task.source if isinstance(task.source, CallableSource) else None
+        if cells.n_examples * cells.n_features <= _LARGE:
+            prices = self._transactions.prices_of(task.source, task.features)
+            given = shelf.family, shelf.now.representation, task, prices, cells.spend
+            found = _rehearse(*given)
+            if cells.spend is None:  # it stops by itself: where there is nothing to learn, soonest
+                least = _rehearse(*given, tells=0.0)
+            basis = "rehearsed on made-up values, with these labels, prices and all that is owned"
+        else:
+            found, told = _Rehearsed(round((limit / rest if rest else 1.0) * most), limit), None
+            basis = "all that may be spent, at the mean price: too large to be rehearsed"
+        basis += "" if cells.spend is not None else "; it stops sooner where more would not pay"
+        # a table may be cheaper than its rehearsal, never dearer than what may be spent
+        cost = min(found.cost, limit)
+        seconds = self._seconds_a_call(task.source)
+        n = found.calls if told is not None else 0
+        waits = 0.0 if told is None else _seconds_of_calls(n, told, seconds)
+        return Quote(
+            task=task.name,
+            reuse_cells=None,
+            reuse_cost=None,
+            reuse_cells_at_most=None,
+            scratch_cells=min(found.cells, most),
+            scratch_cost=cost,
+            scratch_cells_at_most=most,
+            scratch_cost_at_most=limit,
+            reuse_rate=None,
+            basis=basis,
+            currency=cells.currency,
+            spend=cells.spend,
+            calls=n,
+            minutes=(found.seconds + waits) / 60,
+            seconds_a_call=seconds,
+            rehearsed=True,
+            cost_if_hopeless=None if least is None else min(least.cost, cost),
+        )
+
+    def _seconds_a_call(self, source: Source) -> float | None:
+        """How long calls to this provider have taken, as far as the ledger knows."""
+        if not isinstance(source, CallableSource):
+            return None
+        latest = self._shelf.doors.ledger.book.read(lambda pages: pages.latest(_HISTORY))
+        took = [
+            one.settled_at - one.created_at
+            for one in latest
+            if one.provider == source.name and one.status == "settled"
+        ]
+        return float(np.median(took)) if took else None
+
+
+def _seconds_of_calls(n: int, source: CallableSource, each: float | None) -> float:
+    """How long so many calls take, side by side and no faster than the provider allows."""
+    limits = source.limits
+    waits = 0.0 if limits.per_second is None else n / limits.per_second
+    return max((each or 0.0) * n / limits.concurrency, waits)
+
+
+def _by_history(
     name: str,
-    cells: Cells,
-    spend: float | None,
-    found: Rehearsed | None,
-    calls: CallsSoFar,
-    least: Rehearsed | None = None,
-) -> Quote:
-    """The quote of a family that stops where its money ends; None: too large to rehearse."""
-    whole = cells.n_examples * cells.n_offered
-    most = whole - cells.meter.owned.count(cells.offered)
-    rest = _price_of_the_rest(cells, whole) if most else 0.0
-    limit = min(rest, *(x for x in (cells.allowance, calls.allowance) if x is not None))
-    basis = "rehearsed on made-up values, with these labels, prices and all that is owned"
-    if found is None:
-        share = limit / rest if rest else 1.0
-        found = Rehearsed(round(share * most), limit, 0, 0.0)
-        basis = "all that may be spent, at the mean price: too large to be rehearsed"
-        calls = replace(calls, is_paid=False)
-    basis += "" if spend is not None else "; it stops sooner where more would not pay"
-    # a table may be cheaper than its rehearsal, never dearer than what may be spent
-    cost = min(found.cost, limit)
-    minutes, n = found.seconds / 60, found.calls if calls.is_paid else 0
-    if n:
-        minutes += calls.minutes_of(n)
-    return Quote(
-        task=name,
-        reuse_cells=None,
-        reuse_cost=None,
-        reuse_cells_at_most=None,
-        scratch_cells=min(found.cells, most),
-        scratch_cost=cost,
-        scratch_cells_at_most=most,
-        scratch_cost_at_most=limit,
-        reuse_rate=None,
-        basis=basis,
-        currency=cells.currency,
-        spend=spend,
-        calls=n,
-        minutes=minutes,
-        seconds_a_call=calls.seconds,
-        rehearsed=True,
-        cost_if_hopeless=None if least is None else min(least.cost, cost),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class CallsSoFar:
-    """What is known of a provider's calls, and what a task may spend where nothing was said."""
-
-    is_paid: bool = False
-    seconds: float | None = None
-    concurrency: int = 1
-    per_second: float | None = None
-    allowance: float | None = None
-
-    def minutes_of(self, n: int) -> float:
-        """How long so many calls take.
-
-        >>> CallsSoFar(True, seconds=3.0, concurrency=2).minutes_of(40)
-        1.0
-        """
-        waits = 0.0 if self.per_second is None else n / self.per_second
-        return max((self.seconds or 0.0) * n / self.concurrency, waits) / 60
-
-
-def quote_task(
-    name: str,
-    family: AnyFamily,
-    representation: Representation,
+    expected: Expected,
+    known: int,
     history: Sequence[tuple[Route, Receipt]],
     cells: Cells,
-    n_classes: int | None,
+    one_class: bool,
 ) -> Quote:
-    """The quote for a task whose door is ``cells``; nothing is asked of that door but its prices.
-
-    ``n_classes`` is None for families that do not learn classes.
-    """
-    if n_classes == 1:
-        return Quote(
-            name, 0, 0.0, 0, 0, 0.0, 0, 0.0, _rate(history), "one class: a single leaf",
-            cells.currency,
-        )  # fmt: skip
-    whole = cells.n_examples * cells.n_offered
-    most = whole - cells.meter.owned.count(cells.offered)
-    most_cost = _price_of_the_rest(cells, whole) if most else 0.0
-    missing = most / whole if whole else 0.0
-    expected = family.expected_cells(representation, cells)
-    reuse, reuse_price, basis = _reuse(expected, len(representation), history, cells)
+    """As earlier tasks went; nothing is asked of the door but its prices."""
+    if one_class:
+        basis = "one class: a single leaf"
+        return Quote(name, 0, 0.0, 0, 0, 0.0, 0, 0.0, _rate(history), basis, cells.currency)
+    most, most_cost = _the_rest(cells)
+    missing = most / (cells.n_examples * cells.n_offered or 1)
+    reuse, reuse_price, basis = _reuse(expected, known, history, cells)
     limit = None
-    if expected.reused_at_most is not None and len(representation):
+    if expected.reused_at_most is not None and known:
         limit = int(min(cells.n_offered, expected.reused_at_most) * cells.n_examples)
         limit = min(limit, most)
     if reuse is not None:
@@ -277,11 +302,17 @@ def quote_task(
     )
 
 
-def _price_of_the_rest(cells: Cells, whole: int) -> float:
-    """What everything costs that is not owned; of very large tables, what it costs at most."""
+def _the_rest(cells: Cells) -> tuple[int, float]:
+    """All that is not owned: cells, and their price; of very large tables, that at most."""
+    whole = cells.n_examples * cells.n_offered
+    most = whole - cells.meter.owned.count(cells.offered)
     if whole > _LARGE:
-        return cells.n_examples * to_units(cells.price_of_an_example())
-    return cells.price_of(np.arange(cells.n_examples), np.arange(cells.n_features))
+        return most, cells.n_examples * to_units(cells.price_of_an_example()) if most else 0.0
+    return most, cells.price_of(*_every(cells)) if most else 0.0
+
+
+def _every(cells: Cells) -> tuple[Ints, Ints]:
+    return np.arange(cells.n_examples), np.arange(cells.n_features)
 
 
 def _rate(history: Sequence[tuple[Route, Receipt]]) -> float | None:
@@ -337,7 +368,7 @@ def refuse_without_limit(
     if task.limited_by != "nobody":
         return
     cells = task.cells
-    most = cells.price_of(np.arange(cells.n_examples), np.arange(cells.n_features))
+    most = cells.price_of(*_every(cells))
     if not most:
         return  # all of it is owned
 
@@ -362,14 +393,170 @@ def refuse_without_limit(
     )
 
 
-def say_share(task: OpenTask, names: Sequence[str], stacklevel: int) -> None:
+def say_share(task: OpenTask, names: Sequence[str]) -> None:
     """One line on how much is read where nobody said."""
     cells = task.cells
     whole = cells.n_examples * cells.n_offered
-    warnings.warn(
+    warn_user(
         f"{', '.join(names)}: at most {cells.spend or 0:,.0f} of {whole:,} cells are read, "
         f"{DEFAULT_SHARE:.0%}, as nobody said how many. spend='100 %', or any share, says "
         "otherwise (told once).",
         DefaultShare,
-        stacklevel=stacklevel,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rehearsed:
+    """What the rehearsal of a task bought, in how many calls, and how long it computed."""
+
+    cells: int
+    cost: float
+    calls: int = 0
+    seconds: float = 0.0
+
+
+def _rehearse(
+    family: AnyFamily,
+    representation: Representation,
+    task: OpenTask,
+    prices: PricesLike,
+    spend: float | None,
+    tells: float = _TELLS,
+) -> _Rehearsed:
+    """Learn a task that was opened, from made-up values, in a ledger of its own.
+
+    ``tells``: how much the values tell of the label; of 0 nothing is learned, and a family that
+    stops where more would not pay stops as soon as it ever does.
+    """
+    allowed, currency = task.cells.allowance, task.cells.currency
+    ledger = Ledger(MemoryStore().book("rehearsal", {}, {}), None)
+    drawn = _Drawn(task, tells)
+    played: Source
+    if isinstance(task.source, CallableSource):
+        played = actor = _Actor(task.source, drawn)
+        _own(task, actor, ledger, prices)
+        actor.calls = 0
+    else:
+        played = drawn.table()
+    if allowed is not None and spend is None:
+        left = f"{allowed:.6f} {currency}" if currency else allowed
+        ledger.budget = Budget(per_task=left)
+    cells = Cells(
+        played,
+        prices,
+        owned=task.owned,  # of a table; an actor's are in the ledger
+        ledger=ledger,
+        task="rehearsal",
+        spend=spend,
+        match=task.features.match,
+    )
+    cells.row_seed = task.cells.row_seed
+    begun = time.perf_counter()
+    family.use_rep(representation, cells, task.labels)
+    receipt, calls = cells.receipt(), getattr(played, "calls", 0)
+    return _Rehearsed(receipt.cells, receipt.cost, calls, time.perf_counter() - begun)
+
+
+class _Drawn:
+    """Made-up values of the task's features, each of its own kind."""
+
+    def __init__(self, task: OpenTask, tells: float) -> None:
+        self.source, self._tells = task.source, tells * _lean(task.labels)
+        self._random = np.random.default_rng(0)
+
+    def column(self, f: int, rows: Ints) -> Floats:
+        """A feature on these rows: the place of its word, 0 or 1, or a number."""
+        lean = self._tells[rows]
+        if f in self.source.categories:
+            n_words = max(len(self.source.categories[f]), 1)
+            return self._random.integers(n_words, size=len(rows)).astype(np.float64)
+        sign = 1 if f % 2 else -1
+        if self.source.boolean[f]:
+            odds = _OFTEN / (1 - _OFTEN) * np.exp(2 * sign * lean)
+            return (self._random.random(len(rows)) < odds / (1 + odds)).astype(np.float64)
+        return self._random.normal(size=len(rows)) + sign * lean
+
+    def table(self) -> ArraySource:
+        """All of it, in place of a table."""
+        played = self.source
+        every = np.arange(played.n_examples)
+        columns = [self.column(f, every) for f in range(played.n_features)]
+        made = ArraySource(np.column_stack(columns), played.feature_names, allow_missing=True)
+        made.categories, made.present = dict(played.categories), played.present
+        made.boolean[:] = played.boolean
+        return made
+
+
+class _Actor(CallableSource):
+    """Plays the task's provider: the same examples, features, kinds, prices and limits."""
+
+    def __init__(self, played: CallableSource, drawn: _Drawn) -> None:
+        self._played, self._drawn = played, drawn
+        super().__init__(
+            self._answer,
+            examples=played.examples,
+            features=played.feature_names,
+            boolean=[n for n, is_one in zip(played.feature_names, played.boolean) if is_one],
+            kinds=_kinds(played),
+            name="rehearsal",
+            allow_missing=True,
+            limits=replace(played.limits, per_second=None, concurrency=1),
+        )
+        self.prices = played.prices
+        self._rows = {id: row for row, id in enumerate(played.examples)}
+        self._columns = {name: f for f, name in enumerate(played.feature_names)}
+        self.calls = 0
+
+    def tariff(self, prices: PriceList) -> Tariff:
+        """As the one it plays has it: a question costs by its text."""
+        return self._played.tariff(prices)
+
+    def _answer(self, ids: Sequence[object], names: Sequence[str]) -> list[list[object]]:
+        self.calls += 1
+        rows = np.array([self._rows[str(id)] for id in ids])
+        return [list(row) for row in zip(*(self._words(self._columns[n], rows) for n in names))]
+
+    def _words(self, f: int, rows: Ints) -> list[object]:
+        drawn = self._drawn.column(f, rows).tolist()
+        words = self.categories.get(f)
+        return drawn if words is None else [words[int(place)] for place in drawn]
+
+
+def _kinds(played: Source) -> KindsLike:
+    """Categories as they can be answered; of all others the kind is known."""
+    names = played.feature_names
+    return {
+        names[f]: list(words) if words else "number" for f, words in played.categories.items()
+    } or None
+
+
+def _lean(labels: object) -> Floats:
+    """What of each row the values may tell: its class, or how large its number is."""
+    if isinstance(labels, Numbers):
+        order = np.argsort(np.argsort(labels.values))
+        return np.asarray(2 * order / max(len(order) - 1, 1) - 1)
+    assert isinstance(labels, Labels), "Models reads classes and numbers"
+    codes = labels.codes.astype(np.float64)
+    return np.asarray(codes - codes.mean())
+
+
+def _own(task: OpenTask, actor: _Actor, ledger: Ledger, prices: PricesLike) -> None:
+    """What is owned of the task's rows by now is owned in the rehearsal too."""
+    cells = task.cells
+    cells.price_of(*_every(cells))  # looks up what is owned of a source that costs
+    owned = cells.meter.owned
+    if not owned.everything and not owned.count():
+        return
+    door = Cells(actor, prices, ledger=ledger, task="before", match=None)
+    columns = np.arange(actor.n_features)
+    if owned.everything:
+        door.get(np.arange(actor.n_examples), columns)
+        return
+    bits = np.unpackbits(owned.bitmap.view(np.uint8), axis=1, bitorder="little")
+    rows_of = {f: np.flatnonzero(bits[f, : actor.n_examples]) for f in columns.tolist()}
+    alike: dict[bytes, list[int]] = {}
+    for f, rows in rows_of.items():
+        alike.setdefault(rows.tobytes(), []).append(f)
+    for features in alike.values():
+        if len(rows_of[features[0]]):
+            door.get(rows_of[features[0]], features)

@@ -11,6 +11,7 @@ from thrifty.html import pre_html
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.outcomes import Monitor, Outcomes
 from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.transaction import TaskOptions
 from thrifty.lifetime.versions import Version, Versions
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
@@ -148,16 +149,8 @@ class Task:
         >>> life["ill"].update(X[200:], y[200:]).name, [v.state for v in life["ill"].versions]
         ('ill@2', ['before', 'present'])
         """
-        return self._versions.update(
-            self.name,
-            X,
-            y,
-            spend=spend,
-            kinds=kinds,
-            na=na,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
+        said = TaskOptions(spend, None, kinds, na, None, sample_weight, groups)
+        return self._versions.update(self.name, X, y, said)
 
     def rollback(self) -> Version:
         """Let the version before the present one answer again; nothing is lost."""

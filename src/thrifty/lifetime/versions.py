@@ -20,11 +20,9 @@ from thrifty.cells import Cells, Receipt
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Estimator
 from thrifty.lifetime.bill_columns import bill_cells
-from thrifty.lifetime.booking import Booking, OpenTask
 from thrifty.lifetime.learned import (
     About,
     Learned,
-    Parts,
     model_to_store,
     parts_of_row,
     prediction_price,
@@ -34,10 +32,11 @@ from thrifty.lifetime.learned import (
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import FeaturesMoved, charge_task
-from thrifty.typing import Json, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
+from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["Version", "Versions"]
 
@@ -127,25 +126,14 @@ class Version:
 class Versions:
     """Updates the tasks of one lifetime, and knows their versions."""
 
-    def __init__(self, shelf: Shelf, booking: Booking, progress: Progress) -> None:
-        self._shelf, self._booking, self._progress = shelf, booking, progress
+    def __init__(self, shelf: Shelf, transactions: Transactions, progress: Progress) -> None:
+        self._shelf, self._transactions, self._progress = shelf, transactions, progress
 
     @property
     def _book(self) -> Any:
         return self._shelf.doors.ledger.book
 
-    def update(
-        self,
-        name: str,
-        X: TableLike,
-        y: LabelsLike,
-        *,
-        spend: MoneyLike,
-        kinds: KindsLike,
-        na: NaLike,
-        sample_weight: object = None,
-        groups: object = None,
-    ) -> Version:
+    def update(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Version:
         """Go on with new rows; see :meth:`thrifty.lifetime.task.Task.update`."""
         family = self._shelf.family
         if not isinstance(family, Updates):
@@ -159,14 +147,12 @@ class Versions:
             present = self.present(name)
             number = 1 + max((h.number for h in self._heads(name)), default=1)
             account = f"{name}@{number}"
-            task = self._booking.open_task(
-                account, X, y, self._shelf.now, spend=spend, kinds=kinds, na=na,
-                sample_weight=sample_weight, groups=groups, a_share=False,
-            )  # fmt: skip
+            now = self._shelf.now
+            task = self._transactions.open_task(account, X, y, now, said, a_share=False)
             refuse_without_limit(task, "update", [name])
             known = self._known_rows(name, present, task)
             try:
-                with self._booking.noting(task):
+                with self._transactions.noting(task):
                     with self._progress.shown(account, task.cells, self._shelf.doors):
                         made = family.update(model, task.cells, task.labels, known)
                     return self._shelf.doors.booked(
@@ -224,7 +210,7 @@ class Versions:
         receipt = task.cells.receipt()
         about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
         learned = Learned(task.name, "screened", (made.model, receipt, None, about))
-        done = self._booking.finished(task, learned, None)
+        done = self._transactions.finished(task, learned, None)
         state = _PRESENT if made.not_worse else _ASIDE
         note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
         family = shelf.family.to_dict()
@@ -264,13 +250,13 @@ class Versions:
             shelf.doors.ledger.compact(pages, task.name)
 
         self._book.write(work)
-        self._booking.keep(task)
+        self._transactions.keep(task)
         if shelf.saved is not None:
             shelf.refresh()
         else:
             shelf.now = replace(shelf.now, features=names, named=task.features.named)
             if state == _PRESENT:
-                self._put_in_memory(first, made.model, about)
+                shelf.tasks[name] = first.with_model(made.model, about)
         return self.one(name, number)
 
     def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
@@ -287,10 +273,6 @@ class Versions:
             {**receipt_to_store(first.receipt, names), **first.about.to_store()}, time.time(), {},
             model_to_store(first.model, names), self._shelf.family.to_dict(), uuid.uuid4().hex,
         )  # fmt: skip
-
-    def _put_in_memory(self, first: Learned, model: Estimator, about: About) -> None:
-        parts: Parts = (model, first.receipt, first.failure, about)
-        self._shelf.tasks[first.name] = Learned(first.name, first.route, parts, first.left_out)
 
     def all(self, name: str) -> list[Version]:
         """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""
@@ -395,8 +377,8 @@ class Versions:
             self._shelf.refresh()
         else:
             row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
-            loaded, first = self._loaded(name, number), self._shelf.tasks[name]
-            self._put_in_memory(first, loaded, About.of(row.receipt))
+            model, first = self._loaded(name, number), self._shelf.tasks[name]
+            self._shelf.tasks[name] = first.with_model(model, About.of(row.receipt))
         return self.one(name, number)
 
 

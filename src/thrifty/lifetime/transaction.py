@@ -1,4 +1,4 @@
-"""Booking of tasks: a door is opened to each, and what went through it is booked.
+"""The transaction of a task: a door is opened to it, and what went through it is booked.
 
 What the user brought is checked and matched, and a door is opened under the lifetime's prices and
 budget. When a task ends, what it looked at is owned, and its cost is booked, in the store or in
@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from thrifty.array_types import Ints
-from thrifty.cells import Cells, Owned, Source
+from thrifty.cells import Cells, Owned, Receipt, Source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match
 from thrifty.cells.ledger.allowance import read_spend
@@ -38,7 +38,7 @@ from thrifty.labels.partly import (
     say_left_out,
     with_rows,
 )
-from thrifty.lifetime.doors import Doors, Words
+from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.feature_matching import (
     Features,
     kinds_to_keep,
@@ -55,23 +55,41 @@ from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
-__all__ = ["DEFAULT_SHARE", "Booking", "OpenTask"]
+__all__ = [
+    "DEFAULT_SHARE",
+    "OpenTask",
+    "TaskOptions",
+    "Transactions",
+    "in_shares",
+    "shared_receipts",
+]
 
 #: of cells that have no price, where nobody says how many to read
 DEFAULT_SHARE = 0.1
 
-#: frames between a warning of a door and the user's line: door, opening, learning, ``learn_as``
-#: and ``learn``
-_TO_THE_CALLER = 6
+
+@dataclass(frozen=True, eq=False)
+class TaskOptions:
+    """What a user says of a task beside rows and labels; see :meth:`thrifty.Lifetime.learn`."""
+
+    spend: MoneyLike = None
+    features: Sequence[str] | None = None
+    kinds: KindsLike = None
+    na: NaLike = None
+    positive: object = None
+    sample_weight: object = None
+    groups: object = None
+    good: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class OpenTask:
-    """A task that is being learned."""
+    """A task that is being learned, or several over the same rows at once."""
 
     name: str
     source: Source
-    labels: Any  # in the family's own form
+    #: in the family's own form; of several at once those of each
+    labels: Any
     features: Features
     cells: Cells
     owned: Owned
@@ -88,29 +106,43 @@ class OpenTask:
     #: examples that had been purged when it began
     purges: frozenset[int] | None = None
 
+    def after(self, now: Snapshot, **known: Any) -> Snapshot:
+        """What the lifetime knows once this is learned: its features, and what it taught."""
+        return replace(now, features=self.features.names, named=self.features.named, **known)
 
-class Booking:
+
+#: labels of a source, and which of its rows have one, where some have none
+Read = Callable[[Source], tuple[Any, Ints | None]]
+
+
+class Transactions:
     """Opens the tasks of one lifetime through its doors, and books what they cost."""
 
     def __init__(self, doors: Doors) -> None:
         self._doors = doors
 
     def open_task(
-        self, name: str, X: TableLike, y: LabelsLike, now: Snapshot, *, spend: MoneyLike = None,
-        features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        to_buy: bool = True, quiet: bool = False, sample_weight: object = None,
-        groups: object = None, a_share: bool = True,
-    ) -> OpenTask:  # fmt: skip
+        self,
+        name: str,
+        X: TableLike,
+        y: LabelsLike,
+        now: Snapshot,
+        said: TaskOptions,
+        *,
+        to_buy: bool = True,
+        quiet: bool = False,
+        a_share: bool = True,
+    ) -> OpenTask:
         """Check what a user brought, and open a door to it; quiet: labels lack on purpose.
 
         ``a_share``: where nothing has a price and nothing was said, a tenth may be read.
         """
-        self._can_weigh(sample_weight, groups)
+        self._can_weigh(said)
 
         def read(source: Source) -> tuple[Any, Ints | None]:
             brought = aligned_labels(X, labels_of_kept(y, source.kept))
-            said, rows = known_labels(brought)
-            labels, n = self._doors.family.read_labels(said), source.n_examples
+            known, rows = known_labels(brought)
+            labels, n = self._doors.family.read_labels(known), source.n_examples
             n_labels = len(labels) if rows is None else len(brought)
             if n_labels != n:
                 raise BadInput(
@@ -118,32 +150,37 @@ class Booking:
                     "labels."
                 )
             if rows is not None and not quiet:
-                say_left_out(name, rows, n, _TO_THE_CALLER + 2)
-            if sample_weight is None and groups is None:
+                say_left_out(name, rows, n)
+            if said.sample_weight is None and said.groups is None:
                 return labels, rows
             weights, together = (
-                None if said is None else aligned_labels(X, labels_of_kept(said, source.kept))
-                for said in (sample_weight, groups)
+                None if one is None else aligned_labels(X, labels_of_kept(one, source.kept))
+                for one in (said.sample_weight, said.groups)
             )
             return with_rows(labels, rows, read_row_weights(weights, n), read_groups(together, n))
 
-        return self._open([name], X, [y], read, now, spend, features, kinds, na, to_buy, a_share)
+        return self._open(name, X, [y], read, now, said, to_buy, a_share)
 
-    def _can_weigh(self, sample_weight: object, groups: object) -> None:
-        told = "sample_weight" if sample_weight is not None else "groups"
+    def _can_weigh(self, said: TaskOptions) -> None:
         family = self._doors.family
-        if sample_weight is groups is None or traits_of(family).weighs_rows:
+        if said.sample_weight is said.groups is None or traits_of(family).weighs_rows:
             return
+        told = "sample_weight" if said.sample_weight is not None else "groups"
         raise BadParameter(
             f"{type(family).__name__} takes no {told}=: its rows count once and by themselves. "
             "Learn with thrifty.Models(), or leave it out."
         )
 
     def open_together(
-        self, names: Sequence[str], X: TableLike, columns: Sequence[Any], now: Snapshot, *,
-        spend: MoneyLike, features: Sequence[str] | None, kinds: KindsLike, na: NaLike = None,
-    ) -> OpenTask:  # fmt: skip
+        self,
+        names: Sequence[str],
+        X: TableLike,
+        columns: Sequence[Any],
+        now: Snapshot,
+        said: TaskOptions,
+    ) -> OpenTask:
         """One door for several tasks; its labels are those of each, gaps allowed."""
+        can_be_stored(list(names), "name of a task")
 
         def read(source: Source) -> tuple[Any, Ints | None]:
             family, n = self._doors.family, source.n_examples
@@ -151,39 +188,45 @@ class Booking:
             read_one = family.read_labels
             return [read_partly(y, n, name, read_one) for name, y in zip(names, brought)], None
 
-        return self._open(names, X, columns, read, now, spend, features, kinds, na, True)
+        return self._open(names[0], X, columns, read, now, said)
+
+    def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
+        """A door to rows that are bought for what they teach of the features."""
+        name = f"background {uuid.uuid4().hex[:8]}"
+        said = TaskOptions(kinds=kinds)
+        return self._open(name, X, [], lambda source: (None, None), now, said, a_share=False)
 
     def _open(
-        self, names: Sequence[str], X: TableLike, columns: Sequence[LabelsLike],
-        read: Callable[[Source], tuple[Any, Ints | None]], now: Snapshot, spend: MoneyLike,
-        features: Sequence[str] | None, kinds: KindsLike, na: NaLike, to_buy: bool,
+        self,
+        name: str,
+        X: TableLike,
+        columns: Sequence[LabelsLike],
+        read: Read,
+        now: Snapshot,
+        said: TaskOptions,
+        to_buy: bool = True,
         a_share: bool = True,
-    ) -> OpenTask:  # fmt: skip
-        """``read`` gives the labels, and which rows have one where some have none."""
-        can_be_stored([str(name) for name in names], "name of a task")
-        purges = self._doors.purges()
-        name = names[0]
-        new = new_kinds(self._doors.settings.kinds, kinds)  # refuses what was told otherwise
-        source = self._doors.source_of(X, kinds, _words(now), na).recoded(_words(now))
-        new = kinds_to_keep(self._doors.settings.kinds, new, source)
-        labelled = set[str]().union(*(self._label_columns(source, y) for y in columns))
+    ) -> OpenTask:
+        doors = self._doors
+        settings, words = doors.settings, getattr(now.representation, "words", {})
+        can_be_stored([name], "name of a task")
+        purges = doors.purges()
+        new = new_kinds(settings.kinds, said.kinds)  # refuses what was told otherwise
+        source = doors.source_of(X, said.kinds, words, said.na).recoded(words)
+        new = kinds_to_keep(settings.kinds, new, source)
+        labels_here = {one for y in columns if (one := label_name(y, source)) is not None}
+        labelled = labels_here | doors.labels_of(source)
         matched = read_features(
-            now.features,
-            now.named,
-            source,
-            labelled,
-            features,
-            retired=self._doors.settings.retired,
+            now.features, now.named, source, labelled, said.features, retired=settings.retired
         )
         self._no_gaps(matched.match)
-        codes = with_na(read_na(na), source.gaps)
+        codes = with_na(read_na(said.na), source.gaps)
         n = source.n_examples
         labels, rows = read(source)
         if rows is not None:
             source = of_rows(source, rows)
-        owned, place = self._doors.owned_of(X, source, rows, n)
-        self._doors.one_currency(source, owned.count() == 0)
-        ledger = self._doors.ledger_for(source)
+        owned, place = doors.owned_of(X, source, rows, n)
+        doors.one_currency(source, owned.count() == 0)
         prices = self.prices_of(source, matched)
 
         def door(most: float | None) -> Cells:
@@ -192,24 +235,24 @@ class Booking:
                 prices,
                 match=matched.match,
                 owned=owned,
-                ledger=ledger,
+                ledger=doors.ledger_for(source),
                 task=name,
                 spend=most,
                 to_buy=to_buy,
             )
-            cells.row_seed = self._doors.settings.drawn_row_seed
+            cells.row_seed = settings.drawn_row_seed
             return cells
 
         cells = door(None)
-        limited_by = "user" if spend is not None else self._limited_by(source, cells, a_share)
-        if spend is not None:
-            cells = door(self._read_spend(spend, cells))
+        limited_by = self._limited_by(said.spend, source, cells, a_share)
+        if said.spend is not None:
+            cells = door(self._read_spend(said.spend, cells))
         elif limited_by == "default":
             cells = door(_default_share(cells, labels))
-        if to_buy and limited_by != "nobody":
-            of_rows_said = [getattr(labels, said, None) for said in ("row_weights", "groups")]
-            self._doors.as_before(name, cells, *columns, *of_rows_said)
-        self._doors.say_purged(source, cells, _TO_THE_CALLER + 1)
+        if columns and to_buy and limited_by != "nobody":
+            of_rows_said = [getattr(labels, one, None) for one in ("row_weights", "groups")]
+            doors.as_before(name, cells, *columns, *of_rows_said)
+        doors.say_purged(source, cells)
         return OpenTask(
             name,
             source,
@@ -225,11 +268,12 @@ class Booking:
         )
 
     def _limited_by(
-        self, source: Source, cells: Cells, a_share: bool
+        self, spend: MoneyLike, source: Source, cells: Cells, a_share: bool
     ) -> Literal["user", "default", "nobody"]:
-        """Who limits a task of which nobody said what it may spend."""
+        """Who limits what a task may spend."""
         settings, stops = self._doors.settings, traits_of(self._doors.family).stops_anywhere
-        if settings.budget is not None or not cells.price_of_an_example():
+        said = spend is not None or settings.budget is not None
+        if said or not cells.price_of_an_example():
             return "user"
         if source.free and settings.prices is None:  # cells count as 1 each, and cost nothing
             return "default" if stops and a_share else "user"
@@ -263,31 +307,6 @@ class Booking:
             spend=0.0,
         )
 
-    def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
-        """A door to rows that are bought for what they teach of the features."""
-        new = new_kinds(self._doors.settings.kinds, kinds)
-        source = self._doors.source_of(X, kinds, _words(now)).recoded(_words(now))
-        new = kinds_to_keep(self._doors.settings.kinds, new, source)
-        matched = read_features(
-            now.features,
-            now.named,
-            source,
-            self._label_columns(source, None),
-            None,
-            retired=self._doors.settings.retired,
-        )
-        owned, place = self._doors.owned_of(X, source)
-        name = f"background {uuid.uuid4().hex[:8]}"
-        cells = open_cells(
-            source,
-            self._doors.settings.prices,
-            match=matched.match,
-            owned=owned,
-            task=name,
-            ledger=self._doors.ledger_for(source),
-        )
-        return OpenTask(name, source, None, matched, cells, owned, place, new)
-
     def counted(self, task: OpenTask) -> Finished:
         """A purchase that is no task: what it cost, and what is owned by it."""
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
@@ -317,11 +336,6 @@ class Booking:
         whole = (np.arange(cells.n_examples), np.arange(cells.n_features))
         return read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
 
-    def _label_columns(self, source: Source, y: LabelsLike | None) -> set[str]:
-        """Columns of a source that are a label now, or were one before."""
-        now = {label} if (label := label_name(y, source)) is not None else set()
-        return now | self._doors.labels_of(source)
-
     def _no_gaps(self, match: Match | None) -> None:
         family = self._doors.family
         if match is None or traits_of(family).takes_absent or not match.absent.any():
@@ -347,7 +361,7 @@ class Booking:
         over its share. ``labels``: where they were bought.
         """
         durable = self._doors.saved is not None
-        row = self._row(learned, task.features.names) if durable else _in_memory(learned)
+        row = self._row(learned, task.features.names) if durable else _nothing_kept(learned)
 
         def also(pages: SqlPages) -> None:
             self._doors.refuse_purged(pages, task)
@@ -450,12 +464,48 @@ def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:
     VersionPages(pages).put_examples(task.name, 1, np.where(rows >= 0, numbers[rows], -1))
 
 
-def _in_memory(learned: Learned) -> TaskRow:
+def _nothing_kept(learned: Learned) -> TaskRow:
     """Without a store the objects themselves are kept: nothing is written out."""
     return TaskRow(learned.name, learned.route, {}, {}, None, "", time.time())
 
 
-def _words(now: Snapshot) -> Words:
-    """Categories as the lifetime knows them: each means the same in every task."""
-    words: Words = getattr(now.representation, "words", {})
-    return words
+def in_shares(amount: int, n: int) -> list[int]:
+    """n whole numbers as alike as can be, with this sum.
+
+    >>> in_shares(8, 3)
+    [3, 3, 2]
+    """
+    return [amount // n + (i < amount % n) for i in range(n)]
+
+
+def shared_receipts(receipt: Receipt, n: int) -> list[Receipt]:
+    """What n tasks paid together, as the bill of each: cells, money and lines sum to the whole.
+
+    >>> both = shared_receipts(Receipt(5, 2.5, 0, 3, 2, 4, 2, {"a": 3, "b": 2}), 2)
+    >>> [one.cells for one in both], sum(one.cost for one in both), both[0].per_feature
+    ([3, 2], 2.5, {'a': 2, 'b': 1})
+    """
+    if n == 1:
+        return [receipt]
+    costs = _money(receipt.cost, n)
+    counts = {name: in_shares(count, n) for name, count in receipt.per_feature.items()}
+    cells = in_shares(receipt.cells, n)
+    reused, avoided = in_shares(receipt.reused_cells, n), in_shares(receipt.avoided_cells, n)
+    lines = [(what, in_shares(count, n), _money(sum_, n)) for what, count, sum_ in receipt.lines]
+    return [
+        replace(
+            receipt,
+            cells=cells[i],
+            cost=costs[i],
+            reused_cells=reused[i],
+            avoided_cells=avoided[i],
+            per_feature={name: parts[i] for name, parts in counts.items() if parts[i]},
+            lines=tuple((what, c[i], sums[i]) for what, c, sums in lines if c[i] or sums[i]),
+        )
+        for i in range(n)
+    ]
+
+
+def _money(amount: float, n: int) -> list[float]:
+    """An amount in n parts of whole millionths, the smallest that is counted."""
+    return [part / 1e6 for part in in_shares(round(amount * 1e6), n)]
