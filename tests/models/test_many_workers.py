@@ -55,7 +55,7 @@ def test_a_wave_of_one_is_one_by_one(prices, n_jobs, engine):
     assert list(other) == list(by_hand)
     assert other.representation.to_dict() == by_hand.representation.to_dict()
     for name, X, _ in tasks():
-        assert other._shelf.tasks[name].receipt == by_hand._shelf.tasks[name].receipt
+        assert other._state.tasks[name].receipt == by_hand._state.tasks[name].receipt
         assert np.array_equal(
             other[name].model.predict_proba(X), by_hand[name].model.predict_proba(X)
         )
@@ -163,7 +163,7 @@ def test_a_cell_that_two_want_is_booked_to_the_first(engine, tmp_path):
         thrifty.Models(LogisticRegression()), store=tmp_path / "ids.db", random_state=0
     )
     life.learn_many(by_id(), n_jobs=2, engine=engine, wave=3, spend="60 %")
-    first, second, _ = (life._shelf.tasks[name].receipt for name in life)
+    first, second, _ = (life._state.tasks[name].receipt for name in life)
     assert first.reused_cells == 0
     assert second.reused_cells > 0
     counted = life.bill()["cost"].sum()
@@ -188,7 +188,7 @@ def with_orders(wave, engine):
 def test_orders_and_fees_are_paid_in_waves_too(engine):
     """The first of a wave knows nothing more than one by one: it costs the same, line by line."""
     by_hand, waves = (with_orders(wave, engine) for wave in (1, 2))
-    receipts = [life._shelf.tasks["t0"].receipt for life in (by_hand, waves)]
+    receipts = [life._state.tasks["t0"].receipt for life in (by_hand, waves)]
     assert receipts[0] == receipts[1]
     assert receipts[0].cost > 0
     assert waves.balance().spent == sum(waves.bill()["cost"]) > receipts[0].cost
@@ -203,7 +203,7 @@ def test_labels_over_one_table_are_learned_at_once():
     at_once = thrifty.Lifetime(random_state=0)
     at_once.learn(list(labels), X, {name: y for name, (_, y) in labels.items()}, spend="15 %")
     for name in labels:
-        assert waves._shelf.tasks[name].receipt == at_once._shelf.tasks[name].receipt
+        assert waves._state.tasks[name].receipt == at_once._state.tasks[name].receipt
         assert np.array_equal(
             waves[name].model.predict_proba(X), at_once[name].model.predict_proba(X)
         )

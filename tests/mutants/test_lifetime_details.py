@@ -15,12 +15,12 @@ import pytest
 
 import thrifty
 from thrifty.lifetime import versions
-from thrifty.lifetime.doors import _features_key, _hashed
 from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
 from thrifty.lifetime.outcomes import _days, _periods
 from thrifty.lifetime.parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
+from thrifty.lifetime.state import _features_key, _hashed
 from thrifty.models.table import Table
 
 DAY = 86_400.0

@@ -112,7 +112,7 @@ def test_a_frame_learned_twice_counts_once_and_is_forgotten_with_it():
     assert life.balance().everything_cells == X.size
     del X
     gc.collect()
-    assert len(life._shelf.doors.remembered) == 0
+    assert len(life._state.remembered) == 0
     assert life.learn("three", frame(), frame()["c"].to_numpy()).receipt.cells > 0
 
 

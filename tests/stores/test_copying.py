@@ -182,9 +182,9 @@ def test_others_wait_until_the_copy_is_made(tmp_path, monkeypatch):
     copy_store(tmp_path / "a.db", tmp_path / "b.db")
     assert other.stdout.readline().strip() == "done"
     other.communicate(timeout=60)
-    assert thrifty.Lifetime.open(tmp_path / "b.db")._shelf.doors.settings.retired == ("d",)
+    assert thrifty.Lifetime.open(tmp_path / "b.db")._state.settings.retired == ("d",)
     life._refresh()
-    assert set(thrifty.Lifetime.open(tmp_path / "a.db")._shelf.doors.settings.retired) == {"c", "d"}
+    assert set(thrifty.Lifetime.open(tmp_path / "a.db")._state.settings.retired) == {"c", "d"}
 
 
 @pytest.mark.parametrize("spoil", ["lost", "changed"])

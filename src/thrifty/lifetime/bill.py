@@ -11,8 +11,8 @@ from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html
 from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
-from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.learned import About, Learned
+from thrifty.lifetime.state import State
 from thrifty.stores.model_pages import VersionHead, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.typing import Json, JsonLike
@@ -185,28 +185,28 @@ def lifetime_html(family: str, balance: Balance, tasks: Sequence[Learned]) -> st
 class Bills:
     """What a lifetime's tasks and predictions have cost."""
 
-    def __init__(self, doors: Doors, predictions: Sequence[PredictionRow]) -> None:
-        self._doors, self._predictions = doors, predictions
+    def __init__(self, state: State, predictions: Sequence[PredictionRow]) -> None:
+        self._state, self._predictions = state, predictions
         self._forgotten: list[Learned] = []
 
     def forget(self, learned: Learned) -> None:
         """A forgotten task has cost what it has cost: in the ledger's accounts, or in memory."""
-        if self._doors.has_ledger:
-            book = self._doors.ledger.book
+        if self._state.has_ledger:
+            book = self._state.ledger.book
             if learned.name in book.read(lambda pages: pages.accounts()):
                 book.write(lambda pages: pages.forget(learned.name))
                 return
         self._forgotten.append(learned)
 
     def _total(self) -> int | None:
-        budget = self._doors.settings.budget
+        budget = self._state.settings.budget
         return None if budget is None else budget.limits("").total
 
     def balance(self, tasks: Sequence[Learned]) -> Balance:
         """Spent, reserved, left; and what everything would cost."""
-        doors, total = self._doors, self._total()
-        if doors.saved is not None:
-            return doors.ledger.book.read(lambda pages: balance_of(pages, total))
+        state, total = self._state, self._total()
+        if state.saved is not None:
+            return state.ledger.book.read(lambda pages: balance_of(pages, total))
         accounts = self._accounts()
 
         def spent_on(name: str, cost: float) -> int:
@@ -220,9 +220,9 @@ class Bills:
         learning += sum(spent_on(task.name, task.receipt.cost) for task in tasks)
         learning += sum(spent for _, spent in accounts.values())
         receipts = [task.receipt for task in (*tasks, *self._forgotten)]
-        kept = doors.ledger.balance() if doors.has_ledger else Balance(0.0, 0.0)
+        kept = state.ledger.balance() if state.has_ledger else Balance(0.0, 0.0)
         spent = to_units(learning + predictions)
-        cells, price = doors.in_full()
+        cells, price = state.in_full()
         owed = spent + kept.reserved + kept.over
         return Balance(
             spent=spent,
@@ -237,9 +237,9 @@ class Bills:
         )
 
     def _accounts(self) -> dict[str, tuple[int, int]]:
-        if not self._doors.has_ledger:
+        if not self._state.has_ledger:
             return {}
-        found: dict[str, tuple[int, int]] = self._doors.ledger.book.read(
+        found: dict[str, tuple[int, int]] = self._state.ledger.book.read(
             lambda pages: pages.accounts()
         )
         return found
@@ -267,15 +267,15 @@ class Bills:
 
     def beside(self, tasks: Sequence[Learned]) -> list[Json]:
         """The lines that are no learned task; predictions with when, and how many examples."""
-        doors = self._doors
+        state = self._state
         rows = [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
         known = {task.name: task.receipt.cost for task in tasks}
-        if not doors.has_ledger:
+        if not state.has_ledger:
             return rows + rows_beside(known, self._predictions, {})
 
         def work(pages: SqlPages) -> list[Json]:
-            runs = pages.predictions() if doors.saved is not None else self._predictions
+            runs = pages.predictions() if state.saved is not None else self._predictions
             heads = VersionPages(pages).heads()
             return rows_beside(known, runs, pages.accounts(), heads, pages.over_by_task())
 
-        return rows + doors.ledger.book.read(work)
+        return rows + state.ledger.book.read(work)

@@ -22,9 +22,9 @@ from thrifty.cells.sources.gaps import as_written
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
-from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.prediction import prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
+from thrifty.lifetime.state import State
 from thrifty.models import ModelClassifier
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stores.model_pages import KeptPages
@@ -91,7 +91,7 @@ class Interview:
     """
 
     def __init__(
-        self, models: Mapping[str, Asks], runs: PredictionRuns, doors: Doors, *,
+        self, models: Mapping[str, Asks], runs: PredictionRuns, doors: State, *,
         stop: StoppingRule | Mapping[str, StoppingRule] | None, weights: Mapping[str, float],
         per_row: float | None, id: str | None, source: str,
     ) -> None:  # fmt: skip

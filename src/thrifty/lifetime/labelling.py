@@ -37,7 +37,7 @@ from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BadParameter, MixedCurrencies
-from thrifty.lifetime.doors import Doors
+from thrifty.lifetime.state import State
 from thrifty.typing import MoneyLike
 
 __all__ = [
@@ -206,7 +206,7 @@ class LabelCells:
     """The labels of one task's examples: known beside the oracle, owned, or to be bought."""
 
     def __init__(
-        self, doors: Doors, oracle: Oracle, X: Source, label: str, account: str, *,
+        self, state: State, oracle: Oracle, X: Source, label: str, account: str, *,
         spend: float | None = None, is_task: bool = False,
     ) -> None:  # fmt: skip
         self.oracle = oracle
@@ -215,7 +215,7 @@ class LabelCells:
             self.source,
             None,
             match=None,
-            ledger=doors.ledger,
+            ledger=state.ledger,
             task=account,
             spend=spend,
             is_task=is_task,
@@ -312,21 +312,21 @@ class LabelledTask:
 
 
 def label_a_task(
-    doors: Doors, name: str, source: Source, oracle: Oracle, spend: MoneyLike
+    state: State, name: str, source: Source, oracle: Oracle, spend: MoneyLike
 ) -> LabelledTask:
     """Buy labels of rows that are worth it, within a part of the money."""
     cells = open_cells(
         source,
-        doors.settings.prices,
+        state.settings.prices,
         match=None,
-        ledger=doors.ledger_for(source),
+        ledger=state.ledger_for(source),
         task=name,
         to_buy=False,
     )
     price = to_units(cells.price_of_an_example())
 
     def door(most: float | None) -> LabelCells:
-        return LabelCells(doors, oracle, source, name, name, spend=most, is_task=True)
+        return LabelCells(state, oracle, source, name, name, spend=most, is_task=True)
 
     labels = door(None)
     _one_currency(cells, price, labels)
@@ -338,8 +338,8 @@ def label_a_task(
     most = read_spend(spend, labels.cells.currency, everything)
     if most is not None:
         labels = door(most)
-    doors.as_before(name, labels.cells, oracle.price, labels.told)
-    rng = np.random.default_rng(doors.settings.drawn_row_seed)
+    state.as_before(name, labels.cells, oracle.price, labels.told)
+    rng = np.random.default_rng(state.settings.drawn_row_seed)
     rows, weights = _draw_within(labels, cells, source, price, most, rng)
     codes = labels.get(rows)
     rows, weights, codes = rows[codes >= 0], weights[codes >= 0], codes[codes >= 0]

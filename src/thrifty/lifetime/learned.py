@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from thrifty.html import pre_html
 from thrifty.labels.classes import Labels
 from thrifty.lazy import Estimator
 from thrifty.lifetime.bill_columns import bill_cells
-from thrifty.lifetime.labelling import Labelled
 from thrifty.protocol import AnyFamily
 from thrifty.stores.pages import TaskRow
 from thrifty.stores.settings import family_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
+
+if TYPE_CHECKING:
+    from thrifty.lifetime.labelling import Labelled
 
 __all__ = [
     "About",

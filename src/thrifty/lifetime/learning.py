@@ -1,4 +1,4 @@
-"""How a lifetime learns a task: it is opened, learned, committed, and put on the shelf."""
+"""How a lifetime learns a task: it is opened, learned, committed, and kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from thrifty.lifetime.leakage import watch_for_leakage
 from thrifty.lifetime.learned import About, Learned, model_to_store, prediction_price
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quotes, refuse_without_limit, say_share
-from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.state import State
 from thrifty.lifetime.transaction import (
     OpenTask,
     TaskOptions,
@@ -70,9 +70,9 @@ class Ahead:
 class Learning:
     """Learns the tasks of one lifetime, quotes them, and buys its background."""
 
-    def __init__(self, shelf: Shelf, transactions: Transactions, progress: Progress) -> None:
-        self.shelf, self._transactions, self._progress = shelf, transactions, progress
-        self.quotes = Quotes(shelf, transactions)
+    def __init__(self, state: State, transactions: Transactions, progress: Progress) -> None:
+        self.state, self._transactions, self._progress = state, transactions, progress
+        self.quotes = Quotes(state, transactions)
         #: the latest tasks with their rows and labels, to fit them again
         self._latest: dict[str, OpenTask] = {}
         self._share_said = False
@@ -112,7 +112,7 @@ class Learning:
         """Learn several tasks on the same rows; see :meth:`thrifty.Lifetime.learn`."""
         columns = columns_of(names, Y)
         self._must_be_new(names)
-        if not isinstance(family or self.shelf.family, LearnsTogether):
+        if not isinstance(family or self.state.family, LearnsTogether):
             return self._one_by_one(names, X, columns, said)
 
         def opened() -> OpenTask:
@@ -131,7 +131,7 @@ class Learning:
         quiet: bool = False,
     ) -> OpenTask:
         """A door on what is known and owned now, the labels behind it with what is of interest."""
-        now = self.shelf.now
+        now = self.state.now
         if together:
             task = self._transactions.open_together(names, X, columns, now, said)
             return replace(task, labels=_each_with_positive(names, task.labels, said.positive))
@@ -139,9 +139,9 @@ class Learning:
         return replace(task, labels=with_positive(task.labels, said.positive))
 
     def _must_be_new(self, names: Sequence[str]) -> None:
-        self.shelf.refresh()
+        self.state.refresh()
         for name in names:
-            self.shelf.must_be_new(name)
+            self.state.must_be_new(name)
 
     def _learn(
         self,
@@ -155,12 +155,12 @@ class Learning:
         """Open, learn, commit; once more where another process added features meanwhile."""
         while True:
             self._must_be_new(names)
-            task, now = opened(), self.shelf.now
+            task, now = opened(), self.state.now
             self._check_limit(task, names)
             try:
                 with self._transactions.noting(task, None if bought is None else bought.cells):
-                    every = self._found(names, task, family or self.shelf.family)
-                    return self.shelf.doors.booked(
+                    every = self._found(names, task, family or self.state.family)
+                    return self.state.booked(
                         task.cells,
                         lambda: self._commit(names, columns, task, now, every, good, bought),  # noqa: B023
                     )
@@ -178,17 +178,17 @@ class Learning:
 
     def _label(self, name: str, X: TableLike, oracle: Oracle, said: TaskOptions) -> LabelledTask:
         """Buy the labels of a task that brings none."""
-        shelf = self.shelf
+        state = self.state
         self._must_be_new([name])
-        if not traits_of(shelf.family).stops_anywhere:
+        if not traits_of(state.family).stops_anywhere:
             raise BadParameter(
-                f"{type(shelf.family).__name__} takes its labels as they are and says nothing of "
+                f"{type(state.family).__name__} takes its labels as they are and says nothing of "
                 "which to buy: an oracle as y is for thrifty.Models()."
             )
-        doors = shelf.doors
-        words = getattr(shelf.now.representation, "words", {})
-        source = doors.source_of(X, said.kinds, words, said.na).recoded(words)
-        return label_a_task(doors, name, source, oracle, said.spend)
+        state = state
+        words = getattr(state.now.representation, "words", {})
+        source = state.source_of(X, said.kinds, words, said.na).recoded(words)
+        return label_a_task(state, name, source, oracle, said.spend)
 
     def _found(
         self, names: Sequence[str], task: OpenTask, family: AnyFamily
@@ -200,14 +200,14 @@ class Learning:
                 "labels of this source. features=[...] says otherwise.",
                 LabelLeftOut,
             )
-        shelf, cells, known = self.shelf, task.cells, self.shelf.now.representation
+        state, cells, known = self.state, task.cells, self.state.now.representation
         together = isinstance(task.labels, list)
         if traits_of(family).buys_background and not together:
             watch_for_leakage(task.name, cells, task.labels)  # labels have noise: perfect is a sign
-        with self._progress.shown(", ".join(names), cells, shelf.doors):
+        with self._progress.shown(", ".join(names), cells, state):
             if together and isinstance(family, LearnsTogether):
                 return family.learn_together(known, cells, task.labels)
-            portions = shelf.rule.portions(known)
+            portions = state.rule.portions(known)
             return [attempt_task(family, portions, cells, self._beside(task))]
 
     def _commit(
@@ -221,7 +221,7 @@ class Learning:
         bought: LabelledTask | None,
     ) -> list[Learned]:
         """Each task with its share; what they looked at is booked with the first of them."""
-        shelf, cells, done = self.shelf, task.cells, list[Learned]()
+        state, cells, done = self.state, task.cells, list[Learned]()
         receipts = shared_receipts(cells.receipt(), len(names))
         counted = in_shares(cells.counted, len(names))
         for i, (name, y, found) in enumerate(zip(names, columns, every)):
@@ -232,7 +232,7 @@ class Learning:
                 receipt = replace(receipt, promise=found.promise)
             if bought is not None:
                 receipt = bought.on(receipt)
-            model = shelf.family.estimator(found.model, labels, task.features.names)
+            model = state.family.estimator(found.model, labels, task.features.names)
             about = About.learned(good, labels, prediction_price(model, cells))
             parts = (model, receipt, found.failure, about)
             labelled = None if bought is None else bought.labelled
@@ -247,31 +247,31 @@ class Learning:
                 None if bought is None else bought.cells,
             )
             known, counts = after_attempt(
-                shelf.family, shelf.rule, now.representation, now.counts, cells, found
+                state.family, state.rule, now.representation, now.counts, cells, found
             )
             after = task.after(now, representation=known, counts=counts)
-            if shelf.saved is None:
+            if state.saved is None:
                 self._transactions.commit_in_memory(finished)
-                shelf.add(learned, after)
+                state.add(learned, after)
             else:
-                shelf.add(learned, *self._saved(finished, after, cells, found))
+                state.add(learned, *self._saved(finished, after, cells, found))
             self._transactions.keep(one)
             self._keep(one)
             done.append(learned)
-            now = shelf.now
+            now = state.now
         return done
 
     def _saved(
         self, finished: Finished, after: Snapshot, cells: Cells, found: Found[object]
     ) -> tuple[Snapshot, list[TaskHead]]:
         """The same in a store, where what another process has learned meanwhile is added to."""
-        shelf = self.shelf
-        assert shelf.saved is not None
+        state = self.state
+        assert state.saved is not None
 
         def merge(known: Representation, counts: Counts) -> tuple[Representation, Counts]:
-            return after_attempt(shelf.family, shelf.rule, known, counts, cells, found)
+            return after_attempt(state.family, state.rule, known, counts, cells, found)
 
-        return shelf.saved.commit(shelf.doors.ledger, finished, after, merge)
+        return state.saved.commit(state.ledger, finished, after, merge)
 
     def _keep(self, task: OpenTask) -> None:
         """So that it can be fitted again when more is owned of its rows.
@@ -289,31 +289,31 @@ class Learning:
 
     def _beside(self, task: OpenTask) -> Any:
         """A task's labels, beside those that earlier tasks gave the same rows: it buys for all."""
-        labels, shelf = task.labels, self.shelf
-        if not isinstance(shelf.family, LearnsTogether) or not isinstance(labels, Labels):
+        labels, state = task.labels, self.state
+        if not isinstance(state.family, LearnsTogether) or not isinstance(labels, Labels):
             return labels
         here = _rows_of(task)
         earlier = [
             one.labels.by_row
             for name, one in self._latest.items()
-            if name in shelf.tasks and _rows_of(one) == here
+            if name in state.tasks and _rows_of(one) == here
         ]
         return replace(labels, beside=tuple(earlier[-_BESIDE:]))
 
     def refit(self) -> list[str]:
         """Fit earlier tasks again on what is owned now; see :meth:`thrifty.Lifetime.refit`."""
-        shelf = self.shelf
-        shelf.refresh()
-        family, done = shelf.family, []
+        state = self.state
+        state.refresh()
+        family, done = state.family, []
         if not isinstance(family, LearnsTogether):
             return []
         groups: dict[object, list[OpenTask]] = {}
         for name, task in self._latest.items():
-            if name in shelf.tasks:
+            if name in state.tasks:
                 groups.setdefault(_rows_of(task), []).append(task)
         for tasks in groups.values():
             cells = self._transactions.open_again(tasks[-1])
-            models = [shelf.tasks[task.name].model for task in tasks]
+            models = [state.tasks[task.name].model for task in tasks]
             every = family.learn_again(cells, [task.labels for task in tasks], models)
             for task, found in zip(tasks, every):
                 if found is not None:
@@ -323,13 +323,13 @@ class Learning:
 
     def _put(self, task: OpenTask, found: object) -> None:
         """A new model in the place of an earlier one; its bill stays."""
-        shelf, before = self.shelf, self.shelf.tasks[task.name]
-        model = shelf.family.estimator(found, task.labels.labels, task.features.names)
+        state, before = self.state, self.state.tasks[task.name]
+        model = state.family.estimator(found, task.labels.labels, task.features.names)
         about = replace(before.about, prediction_price=prediction_price(model, task.cells))
-        if shelf.saved is not None:
+        if state.saved is not None:
             kept = model_to_store(model, task.features.names)
-            shelf.saved.book.write(lambda pages: pages.put_model(task.name, kept))
-        shelf.tasks[task.name] = before.with_model(model, about)
+            state.saved.book.write(lambda pages: pages.put_model(task.name, kept))
+        state.tasks[task.name] = before.with_model(model, about)
 
     def open_ahead(
         self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
@@ -339,11 +339,11 @@ class Learning:
         What a worker reads must be free to read, and no budget may hold it: an attempt that is
         thrown away would have spent.
         """
-        shelf = self.shelf
-        if shelf.doors.settings.budget is not None or any(isinstance(y, Oracle) for y in ys):
+        state = self.state
+        if state.settings.budget is not None or any(isinstance(y, Oracle) for y in ys):
             return None
         try:
-            shelf.refresh()
+            state.refresh()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # said in its turn
                 said = TaskOptions(spend)
@@ -362,7 +362,7 @@ class Learning:
         if spend is not None:
             if not isinstance(spend, int | float):
                 raise BadParameter(
-                    f"{type(self.shelf.family).__name__} learns the tasks one after another: say "
+                    f"{type(self.state.family).__name__} learns the tasks one after another: say "
                     f"spend= as a number, of which each has its part; got {spend!r}."
                 )
             spend = spend / len(names)
@@ -374,15 +374,15 @@ class Learning:
 
     def background(self, X: TableLike, rows: int, kinds: KindsLike) -> Receipt:
         """Buy rows for what they teach of the features; see :meth:`thrifty.Lifetime.background`."""
-        shelf = self.shelf
-        if not traits_of(shelf.family).buys_background:
+        state = self.state
+        if not traits_of(state.family).buys_background:
             raise BadParameter(
-                f"{type(shelf.family).__name__} keeps no background of the features; a cohort is "
+                f"{type(state.family).__name__} keeps no background of the features; a cohort is "
                 "for thrifty.Models()."
             )
-        shelf.refresh()
-        task, now = self._transactions.open_background(X, shelf.now, kinds), shelf.now
-        family: Any = shelf.family  # one that buys backgrounds
+        state.refresh()
+        task, now = self._transactions.open_background(X, state.now, kinds), state.now
+        family: Any = state.family  # one that buys backgrounds
         lesson = family.buy_background(task.cells, rows)
 
         def taught(known: Representation) -> Representation:
@@ -392,12 +392,12 @@ class Learning:
 
         def commit() -> Snapshot:
             done = self._transactions.counted(task)
-            if shelf.saved is None:
+            if state.saved is None:
                 self._transactions.commit_in_memory(done)
                 return after
-            return shelf.saved.commit_lesson(shelf.doors.ledger, done, after, taught)
+            return state.saved.commit_lesson(state.ledger, done, after, taught)
 
-        shelf.now = shelf.doors.booked(task.cells, commit)
+        state.now = state.booked(task.cells, commit)
         self._transactions.keep(task)
         return task.cells.receipt()
 

@@ -25,7 +25,7 @@ from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
-from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.state import State
 from thrifty.lifetime.task import Task
 from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.lifetime.versions import Versions
@@ -111,7 +111,7 @@ class Lifetime:
     ) -> None:
         given = Settings(prices, budget, random_state, row_seed(random_state))
         rule = None if agnostic is None else as_rule(agnostic)
-        self._furnish(Shelf.begun(family, rule, given, store, name), progress)
+        self._furnish(State.begun(family, rule, given, store, name), progress)
 
     @classmethod
     def open(
@@ -131,19 +131,19 @@ class Lifetime:
         keeps no more than its name: its models are fitted again on what was bought.
         """
         life = cls.__new__(cls)
-        life._furnish(Shelf.reopened(store, name, Settings(prices, budget), family), progress)
+        life._furnish(State.reopened(store, name, Settings(prices, budget), family), progress)
         return life
 
-    def _furnish(self, shelf: Shelf, progress: bool | None) -> None:
+    def _furnish(self, state: State, progress: bool | None) -> None:
         shown = Progress(progress)
-        self._shelf, doors = shelf, shelf.doors
-        self._runs = PredictionRuns(doors, shown)
-        self._answering = Answering(doors, self._runs)
-        transactions = Transactions(doors)
-        self._learning = Learning(shelf, transactions, shown)
-        self._versions = Versions(shelf, transactions, shown)
-        self._outcomes = Outcomes(shelf, self._versions, self._runs)
-        self._bills = Bills(doors, self._runs.in_memory)
+        self._state = state
+        self._runs = PredictionRuns(state, shown)
+        self._answering = Answering(state, self._runs)
+        transactions = Transactions(state)
+        self._learning = Learning(state, transactions, shown)
+        self._versions = Versions(state, transactions, shown)
+        self._outcomes = Outcomes(state, self._versions, self._runs)
+        self._bills = Bills(state, self._runs.in_memory)
 
     @overload
     def learn(
@@ -460,7 +460,7 @@ class Lifetime:
         asked = PartsAsked(
             name, X, out, stop, per_row, engine, n_jobs, id, source, version, missing
         )
-        return predict_parts(asked, self._versions.model(name), self._runs, self._shelf.doors)
+        return predict_parts(asked, self._versions.model(name), self._runs, self._state)
 
     def ask(
         self,
@@ -503,7 +503,7 @@ class Lifetime:
         return Interview(
             {one: self._versions.model(one) for one in tasks},
             self._runs,
-            self._shelf.doors,
+            self._state,
             stop=stop,
             weights=read_weights(tasks, weights),
             per_row=per_row,
@@ -522,13 +522,13 @@ class Lifetime:
         >>> thrifty.Lifetime().retire("Creatinine")
         ('Creatinine',)
         """
-        doors, saved = self._shelf.doors, self._shelf.saved
+        state, saved = self._state, self._state.saved
         self._refresh()
-        kept = tuple(n for n in doors.settings.retired if n not in names)
+        kept = tuple(n for n in state.settings.retired if n not in names)
         retired = kept if undo else (*kept, *dict.fromkeys(map(str, names)))
         if saved is not None:
             saved.retire(retired)
-        doors.settings = replace(doors.settings, retired=retired)
+        state.settings = replace(state.settings, retired=retired)
         return retired
 
     def answer(
@@ -656,7 +656,7 @@ class Lifetime:
         self._versions.check(name)  # says which tasks there are
         if name not in self:
             raise BadInput(f"forget a task, not one of its versions; got {name!r}.")
-        saved = self._shelf.saved
+        saved = self._state.saved
 
         def work(pages: SqlPages) -> None:
             VersionPages(pages).drop(name)
@@ -667,7 +667,7 @@ class Lifetime:
             self._refresh()
         else:
             self._versions.forget_in_memory(name)
-            self._bills.forget(self._shelf.tasks.pop(name))
+            self._bills.forget(self._state.tasks.pop(name))
 
     def _note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""
@@ -676,7 +676,7 @@ class Lifetime:
 
     def _labels_of(self, source: Source) -> set[str]:
         """Columns of a named source that were noted as labels."""
-        return self._shelf.doors.labels_of(source)
+        return self._state.labels_of(source)
 
     def close(self) -> None:
         """Let go of the store: its file, or the connection to its server.
@@ -684,7 +684,7 @@ class Lifetime:
         All that was learned and bought is in it already. A lifetime that is used again opens it
         again; ``with thrifty.Lifetime.open("clinic.db") as life:`` closes it at the end.
         """
-        self._shelf.close()
+        self._state.close()
 
     def __enter__(self) -> Self:
         return self
@@ -695,49 +695,49 @@ class Lifetime:
     @property
     def family(self) -> AnyFamily:
         """The family of models that it learns."""
-        return self._shelf.family
+        return self._state.family
 
     @property
     def agnostic(self) -> Rule:
         """When it forgets."""
-        return self._shelf.rule
+        return self._state.rule
 
     @property
     def _row_seed(self) -> int:
         """Of the order in which learners take rows: ``random_state``, or a secret of the store."""
-        return self._shelf.doors.settings.drawn_row_seed
+        return self._state.settings.drawn_row_seed
 
     @property
     def budget(self) -> Budget | None:
         """What may be spent."""
-        return self._shelf.doors.settings.budget
+        return self._state.settings.budget
 
     @property
     def prices(self) -> PricesLike:
         """What cells cost, of sources that bring no prices."""
-        return self._shelf.doors.settings.prices
+        return self._state.settings.prices
 
     @property
     def _kinds(self) -> JsonLike:
         """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
-        return dict(self._shelf.doors.settings.kinds or {})
+        return dict(self._state.settings.kinds or {})
 
     @property
     def _na(self) -> JsonLike:
         """Codes that stand for a gap, by feature ("": in every one): told, or found."""
-        return dict(self._shelf.doors.settings.na or {})
+        return dict(self._state.settings.na or {})
 
     @property
     def ledger(self) -> Ledger:
         """Every cell ever bought: what is in doubt and how to resolve it, gaps, purges, changes."""
-        found = self._shelf.doors.ledger
+        found = self._state.ledger
         found.purging = self._purge
         return found
 
     def _purge(self, example: str) -> Purged:
         from thrifty.lifetime.purging import purge_everywhere  # models take long to load
 
-        book, at = self._shelf.doors.ledger.book, time.time()
+        book, at = self._state.ledger.book, time.time()
         found: Purged = book.write(lambda pages: purge_everywhere(pages, str(example), at))
         shrink = getattr(getattr(book, "store", None), "shrink", None)
         if shrink is not None:
@@ -783,7 +783,7 @@ class Lifetime:
         bought stay.
         """
         rule = None if agnostic is None else as_rule(agnostic)
-        self._shelf.change(family, rule, Settings(prices, budget, kinds=kinds))
+        self._state.change(family, rule, Settings(prices, budget, kinds=kinds))
 
     def _suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:
         """Quote with other prices or another budget; the store keeps its own, nothing is written.
@@ -794,34 +794,34 @@ class Lifetime:
         >>> life.quote("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5).cost
         60.0
         """
-        self._shelf.suppose(Settings(prices, budget))
+        self._state.suppose(Settings(prices, budget))
 
     def _refresh(self) -> None:
         """Take in what other processes have learned in the same store."""
-        self._shelf.refresh()
+        self._state.refresh()
 
     @property
     def representation(self) -> Any:
         """What past tasks taught: sized, iterable, printable."""
-        return self._shelf.now.representation
+        return self._state.now.representation
 
     @property
     def tasks(self) -> tuple[Learned, ...]:
         """Every learned task, in the order of learning."""
-        return tuple(self._shelf.tasks.values())
+        return tuple(self._state.tasks.values())
 
     def __getitem__(self, name: str) -> Task:
         """A task, or one of its versions, ``life["diabetes@2"]``."""
-        return Task(name, self._shelf, self._versions, self._outcomes)
+        return Task(name, self._state, self._versions, self._outcomes)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._shelf.tasks
+        return name in self._state.tasks
 
     def __len__(self) -> int:
-        return len(self._shelf.tasks)
+        return len(self._state.tasks)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._shelf.tasks)
+        return iter(self._state.tasks)
 
     def __repr__(self) -> str:
         known, tasks = len(self.representation), len(self)

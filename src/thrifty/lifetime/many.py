@@ -94,7 +94,7 @@ def learn_many(
 ) -> list[Learned]:
     """Learn tasks, each (name, X, y) or an object with these attributes; see the module."""
     in_a_wave, coming = _read_wave(wave), _read_tasks(tasks)
-    in_waves = traits_of(learning.shelf.family).one_after_another
+    in_waves = traits_of(learning.state.family).one_after_another
     order, done = list[str](), dict[str, Learned]()
     works: deque[_Work] = deque()
     pool = open_pool(engine, n_jobs)
@@ -105,7 +105,7 @@ def learn_many(
                 some = list(islice(coming, most - len(works)))
                 order += [name for name, _, _ in some]
                 works += _by_table(
-                    some, in_waves and isinstance(learning.shelf.family, LearnsTogether)
+                    some, in_waves and isinstance(learning.state.family, LearnsTogether)
                 )
             if not works:
                 return [done[name] for name in order]
@@ -148,9 +148,9 @@ def _start(
     learning: Learning, works: Iterable[_Work], pool: Pool, spend: MoneyLike, again: bool
 ) -> None:
     """Give a door to a worker for all that wait; ``again``: if the newest is not what they had."""
-    shelf, shared = learning.shelf, None
-    newest = shelf.now.representation
-    if next(iter(shelf.rule.portions(newest))) is not newest:
+    state, shared = learning.state, None
+    newest = state.now.representation
+    if next(iter(state.rule.portions(newest))) is not newest:
         return
     for work in works:
         if work.known is newest or (work.known is not None and not again):
@@ -160,7 +160,7 @@ def _start(
         ahead = learning.open_ahead(work.names, work.X, work.ys, each)
         if ahead is not None:
             shared = pool.share(newest) if shared is None else shared
-            work.answer = pool.submit(_learn, shelf.family, shared, ahead.cells, ahead.labels)
+            work.answer = pool.submit(_learn, state.family, shared, ahead.cells, ahead.labels)
 
 
 def _learn(
@@ -182,7 +182,7 @@ def _in_turn(
     learning: Learning, work: _Work, spend: MoneyLike, in_waves: bool
 ) -> Iterable[Learned]:
     answer = None if work.answer is None else work.answer.result()
-    family = learning.shelf.family
+    family = learning.state.family
     if answer is not None:
         family = cast(AnyFamily, _Known(family, answer, None if in_waves else work.known))
     said = TaskOptions(_of_all(spend, len(work.names)))

@@ -27,7 +27,7 @@ from thrifty.lifetime.monitoring import (
     watch,
 )
 from thrifty.lifetime.prediction_runs import PredictionRuns
-from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.state import State
 from thrifty.lifetime.versions import Versions
 from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
@@ -140,13 +140,13 @@ class Monitor:
 class Outcomes:
     """Takes down what became true, and watches the models of one lifetime."""
 
-    def __init__(self, shelf: Shelf, versions: Versions, runs: PredictionRuns) -> None:
-        self._shelf, self._versions, self._runs = shelf, versions, runs
+    def __init__(self, state: State, versions: Versions, runs: PredictionRuns) -> None:
+        self._state, self._versions, self._runs = state, versions, runs
         self._kept: set[tuple[str, int]] = set()
 
     @property
     def _book(self) -> Any:
-        return self._shelf.doors.ledger.book
+        return self._state.ledger.book
 
     def tell(self, name: str, ids: Sequence[object], y: LabelsLike, at: float | None) -> Monitor:
         """Outcomes of rows that were predicted; see :meth:`thrifty.lifetime.task.Task.outcomes`."""
@@ -207,18 +207,18 @@ class Outcomes:
 
     def monitors(self) -> list[Monitor]:
         """Of each model with outcomes."""
-        if not self._shelf.doors.has_ledger:
+        if not self._state.has_ledger:
             return []
         names: list[str] = self._book.read(lambda pages: OutcomePages(pages).tasks())
-        return [self.monitor(name) for name in names if name in self._shelf.tasks]
+        return [self.monitor(name) for name in names if name in self._state.tasks]
 
     def monitor(self, name: str) -> Monitor:
         """How the present model of a task does on what became true."""
         version = self._versions.present(name)
         self._keep_reference(name)
         known = self._versions.model(name).feature_names_
-        in_memory = None if self._shelf.saved is not None else self._runs.in_memory
-        about = self._shelf.tasks[name.rpartition("@")[0] or name].about
+        in_memory = None if self._state.saved is not None else self._runs.in_memory
+        about = self._state.tasks[name.rpartition("@")[0] or name].about
 
         def work(pages: SqlPages) -> Monitor:
             runs = pages.predictions() if in_memory is None else in_memory

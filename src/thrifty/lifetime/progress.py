@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from thrifty.cells import Cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
-from thrifty.lifetime.doors import Doors
+from thrifty.lifetime.state import State
 
 __all__ = ["Progress", "line_of"]
 
@@ -58,7 +58,7 @@ class Progress:
         self.wanted, self.patience = wanted, patience
 
     @contextmanager
-    def shown(self, what: str, cells: Cells, doors: Doors) -> Iterator[None]:
+    def shown(self, what: str, cells: Cells, state: State) -> Iterator[None]:
         """Watch a door while something is bought through it."""
         by_itself = sys.stderr.isatty() or in_notebook()
         shown = by_itself if self.wanted is None else self.wanted
@@ -66,7 +66,7 @@ class Progress:
             yield
             return
         try:
-            watch = _Watch(what, cells, doors, self.patience)
+            watch = _Watch(what, cells, state, self.patience)
             watch.start()
             try:
                 yield
@@ -77,7 +77,7 @@ class Progress:
 
 
 class _Watch(threading.Thread):
-    def __init__(self, what: str, cells: Cells, doors: Doors, patience: float) -> None:
+    def __init__(self, what: str, cells: Cells, state: State, patience: float) -> None:
         super().__init__(daemon=True)
         self.what, self.cells, self.patience = what, cells, patience
         self.begun, self.over = time.monotonic(), threading.Event()
@@ -85,7 +85,7 @@ class _Watch(threading.Thread):
         self.left = cells.allowance
         whole = cells.n_examples * cells.n_offered
         self.most = whole - cells.meter.owned.count(cells.offered)
-        self._ledger = None if cells.is_free else doors.ledger
+        self._ledger = None if cells.is_free else state.ledger
         self._before: Callable[[Purchase], None] | None = None
         if self._ledger is not None:
             self._before, self._ledger.on_purchase = self._ledger.on_purchase, self._note

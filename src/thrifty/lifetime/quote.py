@@ -39,7 +39,7 @@ from thrifty.checks import warn_user
 from thrifty.errors import DefaultShare, LimitNeeded
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.state import State
 from thrifty.lifetime.transaction import DEFAULT_SHARE, OpenTask, TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores import MemoryStore
@@ -178,39 +178,39 @@ class Quote:
 class Quotes:
     """What the tasks of one lifetime would cost."""
 
-    def __init__(self, shelf: Shelf, transactions: Transactions) -> None:
-        self._shelf, self._transactions = shelf, transactions
+    def __init__(self, state: State, transactions: Transactions) -> None:
+        self._state, self._transactions = state, transactions
 
     def quote(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Quote:
         """Of a task that is not learned yet; see :meth:`thrifty.Lifetime.quote`."""
-        shelf = self._shelf
-        shelf.refresh()
-        shelf.must_be_new(name)
-        task = self._transactions.open_task(name, X, y, shelf.now, said, to_buy=False)
+        state = self._state
+        state.refresh()
+        state.must_be_new(name)
+        task = self._transactions.open_task(name, X, y, state.now, said, to_buy=False)
         return self.of(task)
 
     def of(self, task: OpenTask) -> Quote:
         """Of a task that was opened."""
-        family, known = self._shelf.family, self._shelf.now.representation
+        family, known = self._state.family, self._state.now.representation
         one_class = getattr(task.labels, "n_classes", None) == 1
         if traits_of(family).stops_anywhere and not one_class:
             return self._rehearsed(task)
-        latest = list(self._shelf.tasks.values())[-_HISTORY:]
+        latest = list(self._state.tasks.values())[-_HISTORY:]
         history = [(one.route, one.receipt) for one in latest]
         expected = family.expected_cells(known, task.cells)
         return _by_history(task.name, expected, len(known), history, task.cells, one_class)
 
     def _rehearsed(self, task: OpenTask) -> Quote:
         """Of a family that stops where its money ends."""
-        cells, shelf = task.cells, self._shelf
+        cells, state = task.cells, self._state
         most, rest = _the_rest(cells)
-        allowed = getattr(shelf.family, "allowance", None)
+        allowed = getattr(state.family, "allowance", None)
         limits = [cells.allowance, None if allowed is None else allowed(cells)]
         limit = min([rest, *(x for x in limits if x is not None)])
         least, told = None, task.source if isinstance(task.source, CallableSource) else None
         if cells.n_examples * cells.n_features <= _LARGE:
             prices = self._transactions.prices_of(task.source, task.features)
-            given = shelf.family, shelf.now.representation, task, prices, cells.spend
+            given = state.family, state.now.representation, task, prices, cells.spend
             found = _rehearse(*given)
             if cells.spend is None:  # it stops by itself: where there is nothing to learn, soonest
                 least = _rehearse(*given, tells=0.0)
@@ -248,7 +248,7 @@ class Quotes:
         """How long calls to this provider have taken, as far as the ledger knows."""
         if not isinstance(source, CallableSource):
             return None
-        latest = self._shelf.doors.ledger.book.read(lambda pages: pages.latest(_HISTORY))
+        latest = self._state.ledger.book.read(lambda pages: pages.latest(_HISTORY))
         took = [
             one.settled_at - one.created_at
             for one in latest

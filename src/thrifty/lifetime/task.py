@@ -10,7 +10,7 @@ from thrifty.cells.prices.money import amount_text, minor_units
 from thrifty.html import pre_html
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.outcomes import Monitor, Outcomes
-from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.state import State
 from thrifty.lifetime.transaction import TaskOptions
 from thrifty.lifetime.versions import Version, Versions
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
@@ -37,9 +37,9 @@ class Task:
         every version of its model, the first one first, and which of them answers
     """
 
-    def __init__(self, name: str, shelf: Shelf, versions: Versions, outcomes: Outcomes) -> None:
+    def __init__(self, name: str, state: State, versions: Versions, outcomes: Outcomes) -> None:
         self.name = name
-        self._shelf, self._versions, self._outcomes = shelf, versions, outcomes
+        self._state, self._versions, self._outcomes = state, versions, outcomes
         versions.check(name)  # says which tasks there are
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class Task:
 
     @property
     def _learned(self) -> Learned:
-        return self._shelf.tasks[self._versions.task_of(self.name)]
+        return self._state.tasks[self._versions.task_of(self.name)]
 
     @property
     def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
@@ -172,10 +172,10 @@ class Task:
         at : float or None
             when that became known, in seconds since 1970; None: now
         """
-        self._shelf.refresh()
+        self._state.refresh()
         return self._outcomes.tell(self.name, ids, y, at)
 
     def monitor(self) -> Monitor:
         """How the present version does on what became true so far."""
-        self._shelf.refresh()
+        self._state.refresh()
         return self._outcomes.monitor(self.name)

@@ -38,7 +38,6 @@ from thrifty.labels.partly import (
     say_left_out,
     with_rows,
 )
-from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.feature_matching import (
     Features,
     kinds_to_keep,
@@ -49,6 +48,7 @@ from thrifty.lifetime.feature_matching import (
 )
 from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
+from thrifty.lifetime.state import State
 from thrifty.protocol import traits_of
 from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -116,10 +116,10 @@ Read = Callable[[Source], tuple[Any, Ints | None]]
 
 
 class Transactions:
-    """Opens the tasks of one lifetime through its doors, and books what they cost."""
+    """Opens the tasks of one lifetime through its state, and books what they cost."""
 
-    def __init__(self, doors: Doors) -> None:
-        self._doors = doors
+    def __init__(self, state: State) -> None:
+        self._state = state
 
     def open_task(
         self,
@@ -142,7 +142,7 @@ class Transactions:
         def read(source: Source) -> tuple[Any, Ints | None]:
             brought = aligned_labels(X, labels_of_kept(y, source.kept))
             known, rows = known_labels(brought)
-            labels, n = self._doors.family.read_labels(known), source.n_examples
+            labels, n = self._state.family.read_labels(known), source.n_examples
             n_labels = len(labels) if rows is None else len(brought)
             if n_labels != n:
                 raise BadInput(
@@ -162,7 +162,7 @@ class Transactions:
         return self._open(name, X, [y], read, now, said, to_buy, a_share)
 
     def _can_weigh(self, said: TaskOptions) -> None:
-        family = self._doors.family
+        family = self._state.family
         if said.sample_weight is said.groups is None or traits_of(family).weighs_rows:
             return
         told = "sample_weight" if said.sample_weight is not None else "groups"
@@ -183,7 +183,7 @@ class Transactions:
         can_be_stored(list(names), "name of a task")
 
         def read(source: Source) -> tuple[Any, Ints | None]:
-            family, n = self._doors.family, source.n_examples
+            family, n = self._state.family, source.n_examples
             brought = [aligned_labels(X, labels_of_kept(y, source.kept)) for y in columns]
             read_one = family.read_labels
             return [read_partly(y, n, name, read_one) for name, y in zip(names, brought)], None
@@ -207,15 +207,15 @@ class Transactions:
         to_buy: bool = True,
         a_share: bool = True,
     ) -> OpenTask:
-        doors = self._doors
-        settings, words = doors.settings, getattr(now.representation, "words", {})
+        state = self._state
+        settings, words = state.settings, getattr(now.representation, "words", {})
         can_be_stored([name], "name of a task")
-        purges = doors.purges()
+        purges = state.purges()
         new = new_kinds(settings.kinds, said.kinds)  # refuses what was told otherwise
-        source = doors.source_of(X, said.kinds, words, said.na).recoded(words)
+        source = state.source_of(X, said.kinds, words, said.na).recoded(words)
         new = kinds_to_keep(settings.kinds, new, source)
         labels_here = {one for y in columns if (one := label_name(y, source)) is not None}
-        labelled = labels_here | doors.labels_of(source)
+        labelled = labels_here | state.labels_of(source)
         matched = read_features(
             now.features, now.named, source, labelled, said.features, retired=settings.retired
         )
@@ -225,8 +225,8 @@ class Transactions:
         labels, rows = read(source)
         if rows is not None:
             source = of_rows(source, rows)
-        owned, place = doors.owned_of(X, source, rows, n)
-        doors.one_currency(source, owned.count() == 0)
+        owned, place = state.owned_of(X, source, rows, n)
+        state.one_currency(source, owned.count() == 0)
         prices = self.prices_of(source, matched)
 
         def door(most: float | None) -> Cells:
@@ -235,7 +235,7 @@ class Transactions:
                 prices,
                 match=matched.match,
                 owned=owned,
-                ledger=doors.ledger_for(source),
+                ledger=state.ledger_for(source),
                 task=name,
                 spend=most,
                 to_buy=to_buy,
@@ -251,8 +251,8 @@ class Transactions:
             cells = door(_default_share(cells, labels))
         if columns and to_buy and limited_by != "nobody":
             of_rows_said = [getattr(labels, one, None) for one in ("row_weights", "groups")]
-            doors.as_before(name, cells, *columns, *of_rows_said)
-        doors.say_purged(source, cells)
+            state.as_before(name, cells, *columns, *of_rows_said)
+        state.say_purged(source, cells)
         return OpenTask(
             name,
             source,
@@ -271,7 +271,7 @@ class Transactions:
         self, spend: MoneyLike, source: Source, cells: Cells, a_share: bool
     ) -> Literal["user", "default", "nobody"]:
         """Who limits what a task may spend."""
-        settings, stops = self._doors.settings, traits_of(self._doors.family).stops_anywhere
+        settings, stops = self._state.settings, traits_of(self._state.family).stops_anywhere
         said = spend is not None or settings.budget is not None
         if said or not cells.price_of_an_example():
             return "user"
@@ -284,9 +284,9 @@ class Transactions:
         """The lifetime's prices of what a source offers."""
         offered = source.feature_names if matched.match is None else matched.names
         return prices_here(
-            self._doors.settings.prices,
+            self._state.settings.prices,
             source.feature_names,
-            set(offered) if self._doors.settings.retired else None,
+            set(offered) if self._state.settings.retired else None,
         )
 
     def open_again(self, task: OpenTask) -> Cells:
@@ -294,15 +294,15 @@ class Transactions:
         source = task.source
         owned = task.owned
         if source.examples is not None:
-            owned, _ = self._doors.owned_of(source, source)
+            owned, _ = self._state.owned_of(source, source)
         elif isinstance(owned, PartOwned):
             owned = owned.by_now()
         return open_cells(
             source,
-            self._doors.settings.prices,
+            self._state.settings.prices,
             match=task.features.match,
             owned=owned,
-            ledger=self._doors.ledger_for(source),
+            ledger=self._state.ledger_for(source),
             task=task.name,
             spend=0.0,
         )
@@ -311,22 +311,22 @@ class Transactions:
         """A purchase that is no task: what it cost, and what is owned by it."""
         row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
 
-        doors, rows = self._doors, np.flatnonzero(task.cells.meter.bought_per_example())
+        state, rows = self._state, np.flatnonzero(task.cells.meter.bought_per_example())
 
         def offered(pages: SqlPages | None) -> None:
-            doors.note_offered(pages, task.source, task.cells, task.place, rows=rows)
+            state.note_offered(pages, task.source, task.cells, task.place, rows=rows)
 
         def count(pages: SqlPages) -> None:
-            doors.count_all(pages, task, row.name, row.learned_at)
-            if doors.saved is not None:
+            state.count_all(pages, task, row.name, row.learned_at)
+            if state.saved is not None:
                 offered(pages)
 
-        if doors.saved is None:
+        if state.saved is None:
             offered(None)
         return Finished(row, task.cells.counted, task.cells.currency, count)
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
-        family = self._doors.family
+        family = self._state.family
         if not traits_of(family).stops_anywhere:
             raise BadParameter(
                 f"{type(family).__name__} learns all of a task or nothing and cannot stop "
@@ -337,7 +337,7 @@ class Transactions:
         return read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
 
     def _no_gaps(self, match: Match | None) -> None:
-        family = self._doors.family
+        family = self._state.family
         if match is None or traits_of(family).takes_absent or not match.absent.any():
             return
         lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
@@ -360,13 +360,13 @@ class Transactions:
         ``paid_by``: the task in whose name a provider was paid for several at once; this one takes
         over its share. ``labels``: where they were bought.
         """
-        durable = self._doors.saved is not None
+        durable = self._state.saved is not None
         row = self._row(learned, task.features.names) if durable else _nothing_kept(learned)
 
         def also(pages: SqlPages) -> None:
-            self._doors.refuse_purged(pages, task)
+            self._state.refuse_purged(pages, task)
             if not task.booked:
-                self._doors.count_all(pages, task, row.name, row.learned_at)
+                self._state.count_all(pages, task, row.name, row.learned_at)
             if paid_by is not None and paid_by != row.name:
                 share = minor_units(learned.receipt.cost)
                 pages.move(paid_by, 0, -share)
@@ -380,7 +380,7 @@ class Transactions:
         if not durable:
             self.note_offered(None, task, labels)
         counted = task.cells.counted if counted is None else counted
-        self._doors.one_currency(task.source, counted > 0)
+        self._state.one_currency(task.source, counted > 0)
         return Finished(row, counted, learned.receipt.currency, also)
 
     def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:
@@ -394,17 +394,17 @@ class Transactions:
             failure=why,
             token=uuid.uuid4().hex,
             learned_at=time.time(),
-            family=self._doors.family.to_dict(),
+            family=self._state.family.to_dict(),
         )
 
     def note_offered(
         self, pages: SqlPages | None, task: OpenTask, labels: LabelCells | None = None
     ) -> None:
         """What the rows of a task, and their labels where these cost, would cost in full."""
-        self._doors.note_offered(pages, task.source, task.cells, task.place, owned=task.owned)
+        self._state.note_offered(pages, task.source, task.cells, task.place, owned=task.owned)
         if labels is not None:
             source = labels.source
-            self._doors.note_offered(pages, source, labels.cells, source.name, ours=False)
+            self._state.note_offered(pages, source, labels.cells, source.name, ours=False)
 
     @contextmanager
     def noting(self, task: OpenTask, labels: LabelCells | None = None) -> Iterator[None]:
@@ -414,32 +414,32 @@ class Transactions:
         except BaseException:
             paid = not task.source.free and task.cells.receipt().cost > 0
             if paid or (labels is not None and labels.cells.receipt().cost > 0):
-                doors = self._doors
+                state = self._state
                 with suppress(ThriftyError):  # what made it stop is said, not this
-                    if doors.saved is None:
+                    if state.saved is None:
                         self.note_offered(None, task, labels)
                     else:
-                        doors.ledger.book.write(lambda p: self.note_offered(p, task, labels))
+                        state.ledger.book.write(lambda p: self.note_offered(p, task, labels))
             raise
 
     def commit_in_memory(self, done: Finished) -> None:
         """Without a store only the ledger has something to commit, where there is one."""
-        if self._doors.has_ledger:
-            commit_in_memory(self._doors.ledger, done)
+        if self._state.has_ledger:
+            commit_in_memory(self._state.ledger, done)
 
     def keep(self, opened: OpenTask) -> None:
         """What was looked at is owned from now on, what was said of its features is known."""
-        doors = self._doors
+        state = self._state
         if opened.kinds:
-            if doors.saved is not None:
-                doors.saved.tell_kinds(opened.kinds)
-            kinds = {**(doors.settings.kinds or {}), **opened.kinds}
-            doors.settings = replace(doors.settings, kinds=kinds)
+            if state.saved is not None:
+                state.saved.tell_kinds(opened.kinds)
+            kinds = {**(state.settings.kinds or {}), **opened.kinds}
+            state.settings = replace(state.settings, kinds=kinds)
         if opened.na:
-            if doors.saved is not None:
-                doors.saved.tell_na(opened.na)
-            doors.settings = replace(doors.settings, na=with_na(doors.settings.na, opened.na))
-        doors.keep(opened)
+            if state.saved is not None:
+                state.saved.tell_na(opened.na)
+            state.settings = replace(state.settings, na=with_na(state.settings.na, opened.na))
+        state.keep(opened)
 
 
 def _default_share(cells: Cells, labels: Any) -> float:

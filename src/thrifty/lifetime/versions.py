@@ -31,7 +31,7 @@ from thrifty.lifetime.learned import (
 )
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
-from thrifty.lifetime.shelf import Shelf
+from thrifty.lifetime.state import State
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -126,36 +126,36 @@ class Version:
 class Versions:
     """Updates the tasks of one lifetime, and knows their versions."""
 
-    def __init__(self, shelf: Shelf, transactions: Transactions, progress: Progress) -> None:
-        self._shelf, self._transactions, self._progress = shelf, transactions, progress
+    def __init__(self, state: State, transactions: Transactions, progress: Progress) -> None:
+        self._state, self._transactions, self._progress = state, transactions, progress
 
     @property
     def _book(self) -> Any:
-        return self._shelf.doors.ledger.book
+        return self._state.ledger.book
 
     def update(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Version:
         """Go on with new rows; see :meth:`thrifty.lifetime.task.Task.update`."""
-        family = self._shelf.family
+        family = self._state.family
         if not isinstance(family, Updates):
             raise BadParameter(
                 f"{type(family).__name__} learns a task once: life.forget({name!r}) and learn it "
                 "again on all rows (what is owned costs nothing), or use thrifty.Models()."
             )
         while True:
-            self._shelf.refresh()
-            model = self._shelf.model(name)  # says which tasks there are
+            self._state.refresh()
+            model = self._state.model(name)  # says which tasks there are
             present = self.present(name)
             number = 1 + max((h.number for h in self._heads(name)), default=1)
             account = f"{name}@{number}"
-            now = self._shelf.now
+            now = self._state.now
             task = self._transactions.open_task(account, X, y, now, said, a_share=False)
             refuse_without_limit(task, "update", [name])
             known = self._known_rows(name, present, task)
             try:
                 with self._transactions.noting(task):
-                    with self._progress.shown(account, task.cells, self._shelf.doors):
+                    with self._progress.shown(account, task.cells, self._state):
                         made = family.update(model, task.cells, task.labels, known)
-                    return self._shelf.doors.booked(
+                    return self._state.booked(
                         task.cells,
                         lambda: self._commit(name, number, present, task, made),  # noqa: B023
                     )
@@ -163,7 +163,7 @@ class Versions:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
     def _heads(self, name: str) -> list[VersionHead]:
-        if not self._shelf.doors.has_ledger:
+        if not self._state.has_ledger:
             return []
         found: list[VersionHead] = self._book.read(lambda pages: VersionPages(pages).heads(name))
         return found
@@ -182,7 +182,7 @@ class Versions:
     def _named(self, name: str) -> tuple[str, int | None]:
         """A task, and the version of it that is named, ``diabetes@2``."""
         task, at, number = name.rpartition("@")
-        if at and number.isdecimal() and name not in self._shelf.tasks:
+        if at and number.isdecimal() and name not in self._state.tasks:
             return task, int(number)
         return name, None
 
@@ -205,17 +205,17 @@ class Versions:
         self, name: str, number: int, present: int, task: OpenTask, made: _Updated
     ) -> Version:
         """Write the version down, with what it bought, in one transaction."""
-        shelf, first = self._shelf, self._shelf.tasks[name]
+        state, first = self._state, self._state.tasks[name]
         names = task.features.names
         receipt = task.cells.receipt()
         about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
         learned = Learned(task.name, "screened", (made.model, receipt, None, about))
         done = self._transactions.finished(task, learned, None)
-        state = _PRESENT if made.not_worse else _ASIDE
+        taken = made.not_worse
         note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
-        family = shelf.family.to_dict()
+        family = state.family.to_dict()
         row = VersionRow(
-            name, number, state, {**receipt_to_store(receipt, names), **about.to_store()},
+            name, number, _PRESENT if taken else _ASIDE, {**receipt_to_store(receipt, names), **about.to_store()},
             time.time(), note,
             model_to_store(made.model, names), family, uuid.uuid4().hex,
         )  # fmt: skip
@@ -231,12 +231,12 @@ class Versions:
                 raise FeaturesMoved  # another process has updated it meanwhile
             if _present(versions.heads(name)) != present:
                 raise FeaturesMoved  # or gone back to a version before
-            if shelf.saved is not None:
-                _grow_features(pages, shelf.now.version, names, task.features.named)
-            charge_task(shelf.doors.ledger, pages, done)
+            if state.saved is not None:
+                _grow_features(pages, state.now.version, names, task.features.named)
+            charge_task(state.ledger, pages, done)
             if before is not None:
-                versions.add(replace(before, state=_BEFORE if state == _PRESENT else _PRESENT))
-            elif state == _PRESENT:
+                versions.add(replace(before, state=_BEFORE if taken else _PRESENT))
+            elif taken:
                 versions.put_state(name, present, _BEFORE)
             versions.add(row)
             if ids is not None:
@@ -245,23 +245,23 @@ class Versions:
                 old = np.full(n_old, -1) if had is None else had
                 new = pages.number("example", [ids[i] for i in made.rows.tolist()])
                 versions.put_examples(name, number, np.concatenate([old, new]))
-            if state == _PRESENT and shelf.saved is not None:
+            if taken and state.saved is not None:
                 versions.put_present(name, row.model, family, about.to_store())
-            shelf.doors.ledger.compact(pages, task.name)
+            state.ledger.compact(pages, task.name)
 
         self._book.write(work)
         self._transactions.keep(task)
-        if shelf.saved is not None:
-            shelf.refresh()
+        if state.saved is not None:
+            state.refresh()
         else:
-            shelf.now = replace(shelf.now, features=names, named=task.features.named)
-            if state == _PRESENT:
-                shelf.tasks[name] = first.with_model(made.model, about)
+            state.now = replace(state.now, features=names, named=task.features.named)
+            if taken:
+                state.tasks[name] = first.with_model(made.model, about)
         return self.one(name, number)
 
     def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
         """The first version, as it is written down beside the second."""
-        saved = self._shelf.saved
+        saved = self._state.saved
         if saved is not None:
             kept: TaskRow = saved.row(first.name)
             return VersionRow(
@@ -271,17 +271,17 @@ class Versions:
         return VersionRow(
             first.name, 1, _BEFORE,
             {**receipt_to_store(first.receipt, names), **first.about.to_store()}, time.time(), {},
-            model_to_store(first.model, names), self._shelf.family.to_dict(), uuid.uuid4().hex,
+            model_to_store(first.model, names), self._state.family.to_dict(), uuid.uuid4().hex,
         )  # fmt: skip
 
     def all(self, name: str) -> list[Version]:
         """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""
-        self._shelf.refresh()
-        self._shelf.model(name)
+        self._state.refresh()
+        self._state.model(name)
         heads = self._heads(name)
         if not heads:
-            first = self._shelf.tasks[name]
-            saved = self._shelf.saved
+            first = self._state.tasks[name]
+            saved = self._state.saved
             at = 0.0 if saved is None else saved.row(name).learned_at
             return [Version(name, 1, _PRESENT, first.receipt, at, _load=lambda: first.model)]
         return [self._version(head) for head in heads]
@@ -301,7 +301,7 @@ class Versions:
         )
 
     def _receipt(self, data: JsonLike) -> Receipt:
-        return receipt_from_store(data, self._shelf.now.features)
+        return receipt_from_store(data, self._state.now.features)
 
     def one(self, name: str, number: int) -> Version:
         """One version of a task; those that do not exist are an error."""
@@ -316,42 +316,42 @@ class Versions:
         if row is None:
             raise BadInput(f"the version {name}@{number} was forgotten by another process.")
         task = TaskRow(name, "screened", row.model, row.receipt, None, "", row.at, row.family)
-        parts = parts_of_row(self._shelf.family, task, self._shelf.now.features)
+        parts = parts_of_row(self._state.family, task, self._state.now.features)
         found: Estimator = Learned(name, "screened", parts).model
         return found
 
     def model(self, name: str) -> Estimator:
         """The model of a task, or of a version of it, ``diabetes@2``."""
         task, number = self._named(name)
-        if number is not None and task in self._shelf.tasks:
+        if number is not None and task in self._state.tasks:
             found: Estimator = self.one(task, number).model
             return found
-        return self._shelf.model(name)
+        return self._state.model(name)
 
     def check(self, name: str) -> None:
         """Of a task or version that is not there an error that says which are."""
         task, number = self._named(name)
-        if number is not None and task in self._shelf.tasks:
+        if number is not None and task in self._state.tasks:
             self.one(task, number)
-        elif name not in self._shelf.tasks:
-            self._shelf.model(name)
+        elif name not in self._state.tasks:
+            self._state.model(name)
 
     def receipt(self, name: str) -> Receipt:
         """What a task, or a version of it, bought."""
         task, number = self._named(name)
-        if number is not None and task in self._shelf.tasks:
+        if number is not None and task in self._state.tasks:
             return self.one(task, number).receipt
-        return self._shelf.tasks[name].receipt
+        return self._state.tasks[name].receipt
 
     def forget_in_memory(self, name: str) -> None:
         """Without a store the ledger's book holds the versions."""
-        if self._shelf.doors.has_ledger:
+        if self._state.has_ledger:
             self._book.write(lambda pages: VersionPages(pages).drop(name))
 
     def rollback(self, name: str) -> Version:
         """The version before answers again; see :meth:`thrifty.lifetime.task.Task.rollback`."""
-        self._shelf.refresh()
-        self._shelf.model(name)
+        self._state.refresh()
+        self._state.model(name)
 
         def work(pages: SqlPages) -> int:
             versions = VersionPages(pages)
@@ -367,18 +367,18 @@ class Versions:
             versions.put_state(name, number, _PRESENT)
             row = versions.one(name, number)
             assert row is not None
-            if self._shelf.saved is not None:
+            if self._state.saved is not None:
                 versions.put_present(name, row.model, row.family, About.of(row.receipt).to_store())
                 pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
             return number
 
         number: int = self._book.write(work)
-        if self._shelf.saved is not None:
-            self._shelf.refresh()
+        if self._state.saved is not None:
+            self._state.refresh()
         else:
             row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
-            model, first = self._loaded(name, number), self._shelf.tasks[name]
-            self._shelf.tasks[name] = first.with_model(model, About.of(row.receipt))
+            model, first = self._loaded(name, number), self._state.tasks[name]
+            self._state.tasks[name] = first.with_model(model, About.of(row.receipt))
         return self.one(name, number)
 
 

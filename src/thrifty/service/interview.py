@@ -27,10 +27,10 @@ from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime import Lifetime, Prediction
-from thrifty.lifetime.doors import Doors
 from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
+from thrifty.lifetime.state import State
 from thrifty.typing import AnyArray, Json
 
 __all__ = ["Form", "Interviews", "Row", "check_values", "in_words"]
@@ -244,10 +244,10 @@ class Interviews:
 
     def _same_values(self, row: Row, model: Asks) -> None:
         """What the store knows of a row is what it answers by: another value is said, not lost."""
-        doors = self.life._shelf.doors
-        if not row.values or not doors.has_ledger:
+        state = self.life._state
+        if not row.values or not state.has_ledger:
             return
-        known = doors.values_owned(Form([row], model, self.source, rehearsed=True))
+        known = state.values_owned(Form([row], model, self.source, rehearsed=True))
         for name, value in row.values.items():
             sent = in_words(value, name, model)
             had = known.get(name, sent)
@@ -271,7 +271,7 @@ class Interviews:
 
     def _may_be_together(self, rows: Sequence[Row]) -> bool:
         """A limit may end some rows and not others: each is then its own purchase."""
-        return self.life._shelf.doors.settings.budget is None and rows[0].per_row is None
+        return self.life._state.settings.budget is None and rows[0].per_row is None
 
     def _said_alone(self, task: str, model: Asks, row: Row) -> Json | ThriftyError:
         try:
@@ -302,9 +302,9 @@ class Interviews:
 
     def _rehearse(self, task: str, model: Asks, rows: Sequence[Row]) -> dict[str, list[str]]:
         """The walk of rows with a ledger in memory, at the lifetime's prices: what each lacks."""
-        shelf = self.life._shelf
-        settings = replace(shelf.doors.settings, budget=None)
-        runs = PredictionRuns(Doors(shelf.family, settings, None), Progress(False))
+        state = self.life._state
+        settings = replace(state.settings, budget=None)
+        runs = PredictionRuns(State.in_memory(state.family, settings), Progress(False))
         form = Form(rows, model, self.source, rehearsed=True)
         model, _ = without_lacking(task, model, form, settings.retired, "ignore")
         runs.answer_unbooked(task, model, form, rows[0].stop, rows[0].per_row, None)

@@ -1,16 +1,22 @@
-"""Doors to what a user brought: under the lifetime's prices and budget, through its ledger."""
+"""What a lifetime holds: family, rule, settings, what past tasks taught, each task, its ledger.
+
+Whatever is bought goes through its ledger, under its prices and budget; what was looked at is owned
+from then on, by its examples' ids or with the very table that was brought.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.agnostic import Counts, Rule, as_rule
+from thrifty.array_types import Ints
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.ledger.allowance import ToBuy, all_there_is, runs_of
 from thrifty.cells.ledger.counted import (
@@ -27,17 +33,21 @@ from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.checks import warn_user
-from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies
+from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies, UnknownTask
+from thrifty.lazy import Estimator
 from thrifty.lifetime.feature_matching import kinds_here, known_categories
-from thrifty.protocol import AnyFamily, traits_of
-from thrifty.stores import MemoryStore
+from thrifty.lifetime.learned import Learned, Parts, parts_of_row
+from thrifty.models import Models
+from thrifty.protocol import AnyFamily, traits_of, with_seed
+from thrifty.stores import MemoryStore, existing_store, open_store
+from thrifty.stores.base import StoreLike
 from thrifty.stores.model_pages import KeptPages
-from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import FeaturesMoved, SavedLifetime
+from thrifty.stores.pages import SqlPages, TaskHead
+from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
 from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
 
-__all__ = ["Doors", "Opened", "Words", "call_key"]
+__all__ = ["Opened", "State", "Words", "call_key"]
 
 #: the categories of each feature, in the places that they have in this lifetime
 Words = Mapping[str, Sequence[str]]
@@ -59,17 +69,144 @@ class Opened(Protocol):
         """Examples that had been purged when it began; None: nothing of it is kept by example."""
 
 
-class Doors:
-    """Ledger, prices and memory of one lifetime, and the doors that are opened with them."""
+class State:
+    """What one lifetime holds, as its store has it, and what is opened and booked with that.
 
-    def __init__(self, family: AnyFamily, settings: Settings, saved: SavedLifetime | None) -> None:
-        self.family, self.settings, self.saved = family, settings, saved
+    ``now`` is what is known at this moment, ``saved`` the lifetime in its store, or None.
+    """
+
+    def __init__(
+        self, family: AnyFamily, rule: Rule, settings: Settings, saved: SavedLifetime | None
+    ) -> None:
+        self.family, self.rule, self.saved = family, rule, saved
+        self.settings = settings
+        self.now = Snapshot(family.start(), Counts(), None, False, -1)
+        self.tasks: dict[str, Learned] = {}
         self._ledger: Ledger | None = None
         self.remembered = RememberedTables()
         #: without a store: what tasks, updates and predictions could have bought
         self._to_buy: dict[tuple[str, str], ToBuy] = {}
+        self.refresh()
 
-    def use(self, family: AnyFamily, settings: Settings) -> None:
+    @classmethod
+    def begun(
+        cls,
+        family: AnyFamily | None,
+        rule: Rule | None,
+        given: Settings,
+        store: StoreLike,
+        name: str,
+    ) -> State:
+        """A lifetime that begins; or goes on, where its store holds it."""
+        given.check_currency("")
+        if store is None:
+            return cls(_seeded(family or Models(), given), as_rule(rule), given, None)
+        where = open_store(store)
+        if family is None and name not in where.lifetimes():
+            family = Models()
+        family = None if family is None else _seeded(family, given)
+        saved = SavedLifetime.open(where, name, family, rule, given)
+        return cls(saved.family, saved.rule, saved.settings, saved)
+
+    @classmethod
+    def in_memory(cls, family: AnyFamily, settings: Settings) -> State:
+        """Nothing is known and owned: for work that is booked elsewhere."""
+        return cls(family, as_rule(None), settings, None)
+
+    @classmethod
+    def reopened(
+        cls, store: StoreLike, name: str, given: Settings, family: AnyFamily | None
+    ) -> State:
+        """A lifetime that a store holds already."""
+        saved = SavedLifetime.open(existing_store(store), name, None, None, given, family)
+        return cls(saved.family, saved.rule, saved.settings, saved)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self.saved is not None:
+            self.saved.book.store.close()
+
+    def model(self, name: str) -> Estimator:
+        """The model of a task."""
+        try:
+            found: Estimator = self.tasks[name].model
+            return found
+        except KeyError:
+            known = ", ".join(map(repr, list(self.tasks)[:5])) or "none yet"
+            raise UnknownTask(
+                f"no task named {name!r}; the {len(self.tasks)} learned so far begin with {known}."
+            ) from None
+
+    def must_be_new(self, name: str) -> None:
+        """Refuse a name that a task has, or that versions of tasks have."""
+        if name in self.tasks:
+            raise task_exists(name)
+        if "@" in name:
+            raise BadInput(
+                f"{name!r} cannot be the name of a task: 'diabetes@2' is the second version of "
+                "'diabetes'. Choose one without '@'."
+            )
+
+    def change(self, family: AnyFamily | None, rule: Rule | None, given: Settings) -> None:
+        """Another family, rule, prices, budget or kinds, on purpose."""
+        if self.saved is not None:
+            self.saved.take(given, begun=True)
+            self.saved.change(family, rule)
+            settings = self.saved.settings
+        else:
+            settings, _ = self.settings.after(given)
+            settings.check_currency(self.ledger.balance().currency)
+        if family is not None and family.to_dict() != self.family.to_dict():
+            self.now = replace(
+                self.now, representation=family.start(), counts=Counts(), stored=None
+            )
+        self.rule = rule or self.rule
+        self._use(family or self.family, settings)
+        self.refresh()
+
+    def suppose(self, given: Settings) -> None:
+        """Go on as if these had been given; nothing is written."""
+        settings, _ = self.settings.after(given)
+        self._use(self.family, settings)
+
+    def refresh(self) -> None:
+        """Take in what other processes have learned in the same store."""
+        if self.saved is None:
+            return
+        now, heads, forgets = self.saved.news(self.now)
+        if now is not None or self.saved.family is not self.family:  # changed by another process
+            self._use(self.saved.family, self.saved.settings)
+        self.rule = self.saved.rule
+        if forgets != self.now.forgets:
+            self.tasks.clear()
+        self._take_in(now or self.now, heads, forgets)
+
+    def add(self, learned: Learned, now: Snapshot, heads: Iterable[TaskHead] | None = None) -> None:
+        """Put a task there that was committed; with a store, those too that came meanwhile."""
+        if heads is None:
+            self.now, self.tasks[learned.name] = now, learned
+        else:
+            self._take_in(now, heads, self.now.forgets, learned)
+
+    def _take_in(
+        self, now: Snapshot, heads: Iterable[TaskHead], forgets: int, own: Learned | None = None
+    ) -> None:
+        # After a task was forgotten all of them were read again, and places may be taken again.
+        position = self.now.position if forgets == self.now.forgets else -1
+        for head in heads:
+            position = head.position
+            if own is not None and own.name == head.name:
+                self.tasks[head.name] = own
+            elif head.name not in self.tasks:
+                self.tasks[head.name] = Learned(head.name, head.route, self._loader(head.name))
+        self.now = replace(now, position=position, forgets=forgets)
+
+    def _loader(self, name: str) -> Callable[[], Parts]:
+        saved = self.saved
+        assert saved is not None
+        return lambda: parts_of_row(self.family, saved.row(name), self.now.features)
+
+    def _use(self, family: AnyFamily, settings: Settings) -> None:
         """From now on, this family and these settings."""
         self.family, self.settings = family, settings
         if self._ledger is not None:
@@ -148,7 +285,7 @@ class Doors:
         return budget is not None or not source.free or source.examples is not None
 
     def owned_of(
-        self, X: TableLike, source: Source, rows: NDArray[np.int64] | None = None, n: int = 0
+        self, X: TableLike, source: Source, rows: Ints | None = None, n: int = 0
     ) -> tuple[Owned, str]:
         """What was paid for before: of this very object, or of its examples by their ids.
 
@@ -258,7 +395,7 @@ class Doors:
         cells: Cells,
         place: str,
         *,
-        rows: NDArray[np.int64] | None = None,
+        rows: Ints | None = None,
         owned: Owned | None = None,
         ours: bool = True,
     ) -> None:
@@ -300,6 +437,11 @@ class Doors:
         """What was looked at is owned from now on."""
         if opened.source.examples is None:
             opened.owned.add(opened.cells.meter)
+
+
+def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
+    """A family that draws and was given no seed takes the lifetime's."""
+    return with_seed(family, given.random_state)
 
 
 def _features_key(source: Source, cells: Cells) -> str:
