@@ -17,7 +17,7 @@ import thrifty
 from thrifty.lifetime import versions
 from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
-from thrifty.lifetime.outcomes import _days, _periods
+from thrifty.lifetime.outcomes import _periods
 from thrifty.lifetime.parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
 from thrifty.lifetime.state import _features_key, _hashed
@@ -30,11 +30,6 @@ def outcomes(days):
     when = np.repeat(np.asarray(days, dtype=float), 4) * DAY + 3600
     scores = np.tile([0.2, 0.7, 0.4, 0.9], len(days))
     return scores, np.tile([False, True, False, True], len(days)), when
-
-
-def test_a_day_counts_all_outcomes_up_to_it():
-    found = _days(*outcomes([100, 101, 105]))
-    assert [(at / DAY, n) for at, n, _ in found] == [(100, 4), (101, 8), (105, 12)]
 
 
 @pytest.mark.parametrize(

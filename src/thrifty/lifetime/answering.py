@@ -24,7 +24,7 @@ from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ProviderError
 from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.prediction import Prediction, prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.typing import AnyArray, MoneyLike, TableLike
 
 __all__ = ["Answering", "Answers", "MemberUse", "Promise"]
@@ -142,7 +142,7 @@ class Answers:
 class Answering:
     """Answers rows through the doors of one lifetime, and books what that costs."""
 
-    def __init__(self, doors: State, runs: PredictionRuns) -> None:
+    def __init__(self, doors: LifetimeState, runs: PredictionRuns) -> None:
         self._doors, self._runs = doors, runs
 
     def answer(
@@ -209,7 +209,7 @@ class Answering:
     def _open(
         self, name: str, source: Source, oracle: Oracle, cascade: Sequence[Oracle], spend: MoneyLike
     ) -> _Asked:
-        """State to the oracle and to every member, each with an account of its own."""
+        """Doors to the oracle and to every member, each with an account of its own."""
         asked = (oracle, *cascade)
         accounts = [f"{name} (prediction {uuid.uuid4().hex[:12]})" for _ in asked]
         rows = np.arange(source.n_examples)
@@ -242,7 +242,7 @@ class Answering:
 
 
 class _Asked:
-    """State to the oracle, first, and to the members of a cascade; what they spend together."""
+    """Doors to the oracle, first, and to the members of a cascade; what they spend together."""
 
     def __init__(self, doors: list[LabelCells], runs: list[Run], most: float | None) -> None:
         self.doors, self.runs, self._most = doors, runs, most

@@ -12,7 +12,7 @@ from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html
 from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
 from thrifty.lifetime.learned import About, Learned
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.stores.model_pages import VersionHead, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.typing import Json, JsonLike
@@ -185,7 +185,7 @@ def lifetime_html(family: str, balance: Balance, tasks: Sequence[Learned]) -> st
 class Bills:
     """What a lifetime's tasks and predictions have cost."""
 
-    def __init__(self, state: State, predictions: Sequence[PredictionRow]) -> None:
+    def __init__(self, state: LifetimeState, predictions: Sequence[PredictionRow]) -> None:
         self._state, self._predictions = state, predictions
         self._forgotten: list[Learned] = []
 

@@ -30,7 +30,7 @@ from thrifty.lazy import Asks
 from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
 
 __all__ = [
-    "Features",
+    "TaskFeatures",
     "check_read",
     "kinds_here",
     "kinds_to_keep",
@@ -214,7 +214,7 @@ def _sold_otherwise(prices: PriceList) -> set[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class TaskFeatures:
     """The lifetime's features after this task, and where the source keeps them."""
 
     names: tuple[str, ...]
@@ -243,7 +243,7 @@ def read_features(
     labels: Collection[str],
     chosen: Sequence[str] | None,
     retired: Collection[str] = (),
-) -> Features:
+) -> TaskFeatures:
     """Match a source with the features that a lifetime has; new ones come after them.
 
     ``labels`` are columns that are, or were, labels: they are left out unless ``chosen`` names
@@ -265,20 +265,20 @@ def read_features(
     if source.unread:  # a set of all names is what a thousand features would pay for otherwise
         check_read(source, set(use))
     if known is None:
-        return Features(use, source.named, _match(use, there, use), left_out)
+        return TaskFeatures(use, source.named, _match(use, there, use), left_out)
     if named and source.named:
         if use == known:
-            return Features(known, True, _match(known, there, use), left_out)
+            return TaskFeatures(known, True, _match(known, there, use), left_out)
         have = set(known)
         names = known + tuple(name for name in use if name not in have)
-        return Features(names, True, _match(names, there, use), left_out)
+        return TaskFeatures(names, True, _match(names, there, use), left_out)
     if len(known) != len(use):
         raise FeaturesChanged(
             f"this lifetime has {len(known)} features; the new task has {len(use)}. Features "
             "without names are matched by their place: bring the same ones in the same order, or "
             "give them names, by which they may grow and come in any order."
         )
-    return Features(known, named, _match(use, there, use), left_out)
+    return TaskFeatures(known, named, _match(use, there, use), left_out)
 
 
 def _chosen(source: Source, chosen: Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.prediction import prediction_receipt
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.models import ModelClassifier
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stores.model_pages import KeptPages
@@ -91,7 +91,7 @@ class Interview:
     """
 
     def __init__(
-        self, models: Mapping[str, Asks], runs: PredictionRuns, doors: State, *,
+        self, models: Mapping[str, Asks], runs: PredictionRuns, doors: LifetimeState, *,
         stop: StoppingRule | Mapping[str, StoppingRule] | None, weights: Mapping[str, float],
         per_row: float | None, id: str | None, source: str,
     ) -> None:  # fmt: skip

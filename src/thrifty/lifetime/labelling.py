@@ -37,7 +37,7 @@ from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BadParameter, MixedCurrencies
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.typing import MoneyLike
 
 __all__ = [
@@ -206,7 +206,7 @@ class LabelCells:
     """The labels of one task's examples: known beside the oracle, owned, or to be bought."""
 
     def __init__(
-        self, state: State, oracle: Oracle, X: Source, label: str, account: str, *,
+        self, state: LifetimeState, oracle: Oracle, X: Source, label: str, account: str, *,
         spend: float | None = None, is_task: bool = False,
     ) -> None:  # fmt: skip
         self.oracle = oracle
@@ -312,7 +312,7 @@ class LabelledTask:
 
 
 def label_a_task(
-    state: State, name: str, source: Source, oracle: Oracle, spend: MoneyLike
+    state: LifetimeState, name: str, source: Source, oracle: Oracle, spend: MoneyLike
 ) -> LabelledTask:
     """Buy labels of rows that are worth it, within a part of the money."""
     cells = open_cells(

@@ -268,13 +268,15 @@ def prediction_price(model: Estimator, cells: Cells) -> float:
     return cells.price_between([], model.features_.tolist())
 
 
-def receipt_to_store(receipt: Receipt, features: Sequence[str]) -> Json:
-    """A receipt as plain data; cells of very many features are packed, by their places.
+def receipt_to_store(receipt: Receipt, about: About, features: Sequence[str]) -> Json:
+    """A receipt as plain data, with what is kept beside it.
+
+    Cells of very many features are packed, by their places.
 
     A look at each of a million features is hundreds of kilobytes of counts that nobody reads one
     by one: of such a list the features with most cells are kept. All sums stay exact.
     """
-    data = receipt.to_dict()
+    data = {**receipt.to_dict(), **about.to_store()}
     if len(receipt.per_feature) <= _FEW:
         return data
     counts = np.array([receipt.per_feature.get(name, 0) for name in features], dtype=np.int64)

@@ -24,7 +24,7 @@ from thrifty.lifetime.leakage import watch_for_leakage
 from thrifty.lifetime.learned import About, Learned, model_to_store, prediction_price
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quotes, refuse_without_limit, say_share
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import (
     OpenTask,
     TaskOptions,
@@ -70,7 +70,9 @@ class Ahead:
 class Learning:
     """Learns the tasks of one lifetime, quotes them, and buys its background."""
 
-    def __init__(self, state: State, transactions: Transactions, progress: Progress) -> None:
+    def __init__(
+        self, state: LifetimeState, transactions: Transactions, progress: Progress
+    ) -> None:
         self.state, self._transactions, self._progress = state, transactions, progress
         self.quotes = Quotes(state, transactions)
         #: the latest tasks with their rows and labels, to fit them again

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -25,7 +24,7 @@ from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.task import Task
 from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.lifetime.versions import Versions
@@ -111,7 +110,7 @@ class Lifetime:
     ) -> None:
         given = Settings(prices, budget, random_state, row_seed(random_state))
         rule = None if agnostic is None else as_rule(agnostic)
-        self._furnish(State.begun(family, rule, given, store, name), progress)
+        self._furnish(LifetimeState.begun(family, rule, given, store, name), progress)
 
     @classmethod
     def open(
@@ -131,10 +130,12 @@ class Lifetime:
         keeps no more than its name: its models are fitted again on what was bought.
         """
         life = cls.__new__(cls)
-        life._furnish(State.reopened(store, name, Settings(prices, budget), family), progress)
+        life._furnish(
+            LifetimeState.reopened(store, name, Settings(prices, budget), family), progress
+        )
         return life
 
-    def _furnish(self, state: State, progress: bool | None) -> None:
+    def _furnish(self, state: LifetimeState, progress: bool | None) -> None:
         shown = Progress(progress)
         self._state = state
         self._runs = PredictionRuns(state, shown)
@@ -522,14 +523,8 @@ class Lifetime:
         >>> thrifty.Lifetime().retire("Creatinine")
         ('Creatinine',)
         """
-        state, saved = self._state, self._state.saved
         self._refresh()
-        kept = tuple(n for n in state.settings.retired if n not in names)
-        retired = kept if undo else (*kept, *dict.fromkeys(map(str, names)))
-        if saved is not None:
-            saved.retire(retired)
-        state.settings = replace(state.settings, retired=retired)
-        return retired
+        return self._state.retire(names, undo)
 
     def answer(
         self,

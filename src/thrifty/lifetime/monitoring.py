@@ -59,8 +59,15 @@ __all__ = [
 BLOCK = 66.5
 #: shares of the first block at which it is judged, and the chance of a false alarm at each; what is
 #: found before :data:`_SPEAKS` is full is told, but that nothing was found says too little
-_SHARES = (0.5, 0.625, 0.75, 0.8125, 0.875, 0.9375, 1.0)
-_CHANCES = (0.0015, 0.006, 0.016, 0.02, 0.025, 0.03, 0.036)
+_FIRST_BLOCK = (
+    (0.5, 0.0015),
+    (0.625, 0.006),
+    (0.75, 0.016),
+    (0.8125, 0.02),
+    (0.875, 0.025),
+    (0.9375, 0.03),
+    (1.0, 0.036),
+)
 _SPEAKS = 0.75
 #: chance of the first of all other decisions on each level; the k-th has it over k to the 1.5
 _LATER = 0.0008
@@ -208,7 +215,7 @@ def _decisions(y: Bools) -> Iterator[tuple[int, int, float]]:
     ends = _ends(y, BLOCK)
     found = [
         (0, int(end), chance)
-        for share, chance in zip(_SHARES, _CHANCES)
+        for share, chance in _FIRST_BLOCK
         for end in _ends(y, share * BLOCK)[:1]
     ]
     starts = np.concatenate([[0], ends])

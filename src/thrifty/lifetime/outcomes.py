@@ -27,7 +27,7 @@ from thrifty.lifetime.monitoring import (
     watch,
 )
 from thrifty.lifetime.prediction_runs import PredictionRuns
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.versions import Versions
 from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
@@ -80,8 +80,6 @@ class Monitor:
         since when it is worse, in seconds since 1970: outcomes from there on stand furthest below
     sentence : str
         "still as good as when it was learned", "worse since ...", or "too few to say"
-    days : tuple of (float, int, float)
-        of every day with outcomes: when, how many so far, and the AUROC so far
     periods : tuple of Period
         by the day, the week or the month, as long as outcomes have come
     predictions : int
@@ -109,7 +107,6 @@ class Monitor:
     seen: float | None
     since: float | None
     sentence: str
-    days: tuple[tuple[float, int, float], ...] = ()
     periods: tuple[Period, ...] = ()
     predictions: int = 0
     spent: float = 0.0
@@ -140,7 +137,7 @@ class Monitor:
 class Outcomes:
     """Takes down what became true, and watches the models of one lifetime."""
 
-    def __init__(self, state: State, versions: Versions, runs: PredictionRuns) -> None:
+    def __init__(self, state: LifetimeState, versions: Versions, runs: PredictionRuns) -> None:
         self._state, self._versions, self._runs = state, versions, runs
         self._kept: set[tuple[str, int]] = set()
 
@@ -282,7 +279,6 @@ def read_monitor(
         "spent": _spent(runs, name),
         "version": version,
         "periods": _periods(scores, y, when),
-        "days": _days(scores, y, when),
         "positive": about.positive,
     }
     kept = told.reference(name, version)
@@ -373,17 +369,6 @@ def _joined(told: OutcomePages, name: str, version: int) -> tuple[Floats, Bools,
         np.array([y for _, y, _ in both], dtype=bool),
         np.array([at for _, _, at in both]),
     )
-
-
-def _days(scores: Floats, y: Bools, when: Floats) -> tuple[tuple[float, int, float], ...]:
-    days: Ints = (when // _DAY).astype(np.int64)
-    out = []
-    for day in np.unique(days).tolist():
-        n = int((days <= day).sum())
-        s, now = scores[:n], y[:n]
-        if 0 < now.sum() < n:
-            out.append((day * _DAY, n, Reference(s[~now], s[now]).auroc))
-    return tuple(out)
 
 
 def _periods(scores: Floats, y: Bools, when: Floats) -> tuple[Period, ...]:

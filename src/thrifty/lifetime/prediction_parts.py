@@ -42,7 +42,7 @@ from thrifty.lifetime.parts import (
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns, Unbooked
 from thrifty.lifetime.progress import Progress
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily
 from thrifty.stores.settings import Settings
 from thrifty.typing import AnyArray, Json, MoneyLike
@@ -80,7 +80,7 @@ class _Job:
     asked: PartsAsked
     columns: tuple[str, ...]
 
-    def source_of(self, part: Part, doors: State, most: int | None = None) -> Source:
+    def source_of(self, part: Part, doors: LifetimeState, most: int | None = None) -> Source:
         """The columns of a part that the model may ask for, read as the lifetime knows them."""
         frame, ids = read_part(part, self.columns, self.asked.id, most)
         source = doors.source_of(frame, None, getattr(self.model, "words_", {}))
@@ -88,7 +88,7 @@ class _Job:
 
     def answer(self, part: Part, owned: Owned | None, most: int | None = None) -> Unbooked:
         """The answers to a part, and what was looked at."""
-        doors = State.in_memory(self.family, self.settings)
+        doors = LifetimeState.in_memory(self.family, self.settings)
         source = self.source_of(part, doors, most)
         nothing = Owned(source.n_examples, source.n_features)
         return PredictionRuns(doors, Progress(False)).answer_unbooked(
@@ -128,7 +128,7 @@ class _Counted(Source):
 
 
 def predict_parts(
-    asked: PartsAsked, model: Asks, runs: PredictionRuns, doors: State
+    asked: PartsAsked, model: Asks, runs: PredictionRuns, doors: LifetimeState
 ) -> PredictionFiles:
     """Answer all parts, and book them in their order."""
     _check(asked, doors)
@@ -177,7 +177,7 @@ def predict_parts(
     return PredictionFiles(folder.folder, files, n_rows, _sum_of(receipts, len(job.columns)))
 
 
-def _check(asked: PartsAsked, doors: State) -> None:
+def _check(asked: PartsAsked, doors: LifetimeState) -> None:
     budget = doors.settings.budget
     if budget is not None and budget.per_example is not None:
         raise BadParameter(
@@ -223,7 +223,7 @@ def _pool_of(asked: PartsAsked) -> Iterator[Pool]:
 
 
 def _answered(
-    job: _Job, parts: Sequence[Part], pool: Pool, doors: State, runs: PredictionRuns
+    job: _Job, parts: Sequence[Part], pool: Pool, doors: LifetimeState, runs: PredictionRuns
 ) -> Iterator[tuple[Part, Unbooked]]:
     """Parts with their answers, in their order; a few are on their way."""
     if not parts:
@@ -242,7 +242,7 @@ def _answered(
         yield part, promise.result()
 
 
-def _owned(job: _Job, part: Part, doors: State) -> Owned | None:
+def _owned(job: _Job, part: Part, doors: LifetimeState) -> Owned | None:
     """What is owned of a part's rows by their ids; None: nothing."""
     if job.asked.id is None:
         return None

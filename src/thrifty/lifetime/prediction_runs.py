@@ -28,7 +28,7 @@ from thrifty.lifetime.feature_matching import check_read, prices_here, without_l
 from thrifty.lifetime.monitoring import HasTable, InputCounts, bins_of
 from thrifty.lifetime.prediction import Prediction, out_of_money, prediction_receipt
 from thrifty.lifetime.progress import Progress
-from thrifty.lifetime.state import State, Words, call_key
+from thrifty.lifetime.state import LifetimeState, Words, call_key
 from thrifty.stores.model_pages import KeptPages, OutcomePages
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
@@ -103,7 +103,7 @@ class _StoreKeeper:
 class PredictionRuns:
     """Makes predictions through the doors of one lifetime, and books what they cost."""
 
-    def __init__(self, doors: State, progress: Progress) -> None:
+    def __init__(self, doors: LifetimeState, progress: Progress) -> None:
         self._doors, self._progress = doors, progress
         #: without a store: the predictions that were made
         self.in_memory: list[PredictionRow] = []

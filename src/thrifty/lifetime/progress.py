@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from thrifty.cells import Cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 
 __all__ = ["Progress", "line_of"]
 
@@ -58,7 +58,7 @@ class Progress:
         self.wanted, self.patience = wanted, patience
 
     @contextmanager
-    def shown(self, what: str, cells: Cells, state: State) -> Iterator[None]:
+    def shown(self, what: str, cells: Cells, state: LifetimeState) -> Iterator[None]:
         """Watch a door while something is bought through it."""
         by_itself = sys.stderr.isatty() or in_notebook()
         shown = by_itself if self.wanted is None else self.wanted
@@ -77,7 +77,7 @@ class Progress:
 
 
 class _Watch(threading.Thread):
-    def __init__(self, what: str, cells: Cells, state: State, patience: float) -> None:
+    def __init__(self, what: str, cells: Cells, state: LifetimeState, patience: float) -> None:
         super().__init__(daemon=True)
         self.what, self.cells, self.patience = what, cells, patience
         self.begun, self.over = time.monotonic(), threading.Event()

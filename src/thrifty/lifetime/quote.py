@@ -39,7 +39,7 @@ from thrifty.checks import warn_user
 from thrifty.errors import DefaultShare, LimitNeeded
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import DEFAULT_SHARE, OpenTask, TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores import MemoryStore
@@ -178,7 +178,7 @@ class Quote:
 class Quotes:
     """What the tasks of one lifetime would cost."""
 
-    def __init__(self, state: State, transactions: Transactions) -> None:
+    def __init__(self, state: LifetimeState, transactions: Transactions) -> None:
         self._state, self._transactions = state, transactions
 
     def quote(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Quote:

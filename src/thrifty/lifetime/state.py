@@ -47,7 +47,7 @@ from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_ex
 from thrifty.stores.settings import Settings
 from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
 
-__all__ = ["Opened", "State", "Words", "call_key"]
+__all__ = ["Opened", "LifetimeState", "Words", "call_key"]
 
 #: the categories of each feature, in the places that they have in this lifetime
 Words = Mapping[str, Sequence[str]]
@@ -69,7 +69,7 @@ class Opened(Protocol):
         """Examples that had been purged when it began; None: nothing of it is kept by example."""
 
 
-class State:
+class LifetimeState:
     """What one lifetime holds, as its store has it, and what is opened and booked with that.
 
     ``now`` is what is known at this moment, ``saved`` the lifetime in its store, or None.
@@ -96,7 +96,7 @@ class State:
         given: Settings,
         store: StoreLike,
         name: str,
-    ) -> State:
+    ) -> LifetimeState:
         """A lifetime that begins; or goes on, where its store holds it."""
         given.check_currency("")
         if store is None:
@@ -109,14 +109,14 @@ class State:
         return cls(saved.family, saved.rule, saved.settings, saved)
 
     @classmethod
-    def in_memory(cls, family: AnyFamily, settings: Settings) -> State:
+    def in_memory(cls, family: AnyFamily, settings: Settings) -> LifetimeState:
         """Nothing is known and owned: for work that is booked elsewhere."""
         return cls(family, as_rule(None), settings, None)
 
     @classmethod
     def reopened(
         cls, store: StoreLike, name: str, given: Settings, family: AnyFamily | None
-    ) -> State:
+    ) -> LifetimeState:
         """A lifetime that a store holds already."""
         saved = SavedLifetime.open(existing_store(store), name, None, None, given, family)
         return cls(saved.family, saved.rule, saved.settings, saved)
@@ -168,6 +168,15 @@ class State:
         """Go on as if these had been given; nothing is written."""
         settings, _ = self.settings.after(given)
         self._use(self.family, settings)
+
+    def retire(self, names: Sequence[str], undo: bool) -> tuple[str, ...]:
+        """Features that can no longer be had, or can again; returns all that cannot."""
+        kept = tuple(n for n in self.settings.retired if n not in names)
+        retired = kept if undo else (*kept, *dict.fromkeys(map(str, names)))
+        if self.saved is not None:
+            self.saved.retire(retired)
+        self.settings = replace(self.settings, retired=retired)
+        return retired
 
     def refresh(self) -> None:
         """Take in what other processes have learned in the same store."""

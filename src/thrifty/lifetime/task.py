@@ -10,7 +10,7 @@ from thrifty.cells.prices.money import amount_text, minor_units
 from thrifty.html import pre_html
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.outcomes import Monitor, Outcomes
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import TaskOptions
 from thrifty.lifetime.versions import Version, Versions
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
@@ -37,7 +37,9 @@ class Task:
         every version of its model, the first one first, and which of them answers
     """
 
-    def __init__(self, name: str, state: State, versions: Versions, outcomes: Outcomes) -> None:
+    def __init__(
+        self, name: str, state: LifetimeState, versions: Versions, outcomes: Outcomes
+    ) -> None:
         self.name = name
         self._state, self._versions, self._outcomes = state, versions, outcomes
         versions.check(name)  # says which tasks there are

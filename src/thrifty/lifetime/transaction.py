@@ -39,7 +39,7 @@ from thrifty.labels.partly import (
     with_rows,
 )
 from thrifty.lifetime.feature_matching import (
-    Features,
+    TaskFeatures,
     kinds_to_keep,
     label_name,
     new_kinds,
@@ -48,7 +48,7 @@ from thrifty.lifetime.feature_matching import (
 )
 from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import traits_of
 from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -90,7 +90,7 @@ class OpenTask:
     source: Source
     #: in the family's own form; of several at once those of each
     labels: Any
-    features: Features
+    features: TaskFeatures
     cells: Cells
     owned: Owned
     place: str
@@ -118,7 +118,7 @@ Read = Callable[[Source], tuple[Any, Ints | None]]
 class Transactions:
     """Opens the tasks of one lifetime through its state, and books what they cost."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: LifetimeState) -> None:
         self._state = state
 
     def open_task(
@@ -280,7 +280,7 @@ class Transactions:
         # the paper's families take what their algorithm needs of a table that is there
         return "nobody" if stops or not source.free else "user"
 
-    def prices_of(self, source: Source, matched: Features) -> PricesLike:
+    def prices_of(self, source: Source, matched: TaskFeatures) -> PricesLike:
         """The lifetime's prices of what a source offers."""
         offered = source.feature_names if matched.match is None else matched.names
         return prices_here(
@@ -390,7 +390,7 @@ class Transactions:
             name=learned.name,
             route=learned.route,
             model=model_to_store(learned.model, names),
-            receipt={**receipt_to_store(learned.receipt, names), **learned.about.to_store()},
+            receipt=receipt_to_store(learned.receipt, learned.about, names),
             failure=why,
             token=uuid.uuid4().hex,
             learned_at=time.time(),

@@ -31,7 +31,7 @@ from thrifty.lifetime.learned import (
 )
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages, TaskRow
@@ -126,7 +126,9 @@ class Version:
 class Versions:
     """Updates the tasks of one lifetime, and knows their versions."""
 
-    def __init__(self, state: State, transactions: Transactions, progress: Progress) -> None:
+    def __init__(
+        self, state: LifetimeState, transactions: Transactions, progress: Progress
+    ) -> None:
         self._state, self._transactions, self._progress = state, transactions, progress
 
     @property
@@ -215,10 +217,16 @@ class Versions:
         note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
         family = state.family.to_dict()
         row = VersionRow(
-            name, number, _PRESENT if taken else _ASIDE, {**receipt_to_store(receipt, names), **about.to_store()},
-            time.time(), note,
-            model_to_store(made.model, names), family, uuid.uuid4().hex,
-        )  # fmt: skip
+            name,
+            number,
+            _PRESENT if taken else _ASIDE,
+            receipt_to_store(receipt, about, names),
+            time.time(),
+            note,
+            model_to_store(made.model, names),
+            family,
+            uuid.uuid4().hex,
+        )
         before = self._first_row(first, names) if number == 2 else None
         ids = task.source.examples
 
@@ -261,18 +269,15 @@ class Versions:
 
     def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
         """The first version, as it is written down beside the second."""
-        saved = self._state.saved
+        saved, token = self._state.saved, uuid.uuid4().hex
         if saved is not None:
             kept: TaskRow = saved.row(first.name)
-            return VersionRow(
-                first.name, 1, _BEFORE, kept.receipt, kept.learned_at, {}, kept.model,
-                kept.family, uuid.uuid4().hex,
-            )  # fmt: skip
-        return VersionRow(
-            first.name, 1, _BEFORE,
-            {**receipt_to_store(first.receipt, names), **first.about.to_store()}, time.time(), {},
-            model_to_store(first.model, names), self._state.family.to_dict(), uuid.uuid4().hex,
-        )  # fmt: skip
+            receipt, at, model, family = kept.receipt, kept.learned_at, kept.model, kept.family
+        else:
+            receipt = receipt_to_store(first.receipt, first.about, names)
+            at, model = time.time(), model_to_store(first.model, names)
+            family = self._state.family.to_dict()
+        return VersionRow(first.name, 1, _BEFORE, receipt, at, {}, model, family, token)
 
     def all(self, name: str) -> list[Version]:
         """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""

@@ -30,7 +30,7 @@ from thrifty.lifetime import Lifetime, Prediction
 from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
-from thrifty.lifetime.state import State
+from thrifty.lifetime.state import LifetimeState
 from thrifty.typing import AnyArray, Json
 
 __all__ = ["Form", "Interviews", "Row", "check_values", "in_words"]
@@ -304,7 +304,7 @@ class Interviews:
         """The walk of rows with a ledger in memory, at the lifetime's prices: what each lacks."""
         state = self.life._state
         settings = replace(state.settings, budget=None)
-        runs = PredictionRuns(State.in_memory(state.family, settings), Progress(False))
+        runs = PredictionRuns(LifetimeState.in_memory(state.family, settings), Progress(False))
         form = Form(rows, model, self.source, rehearsed=True)
         model, _ = without_lacking(task, model, form, settings.retired, "ignore")
         runs.answer_unbooked(task, model, form, rows[0].stop, rows[0].per_row, None)
