@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded
-from thrifty.lifetime.parts import AnswerFolder
+from thrifty.lifetime.prediction_parts import AnswerFolder
 
 NAMES = [f"f{i}" for i in range(5)] + ["ward"]
 PRICES = thrifty.PriceList(
@@ -60,7 +60,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr("thrifty.lifetime.parts._ROWS", 150)
+    monkeypatch.setattr("thrifty.lifetime.prediction_parts._ROWS", 150)
 
 
 @cache
@@ -230,7 +230,7 @@ def test_a_process_that_is_killed_goes_on(folder, small_parts, tmp_path):
     before = life.balance().spent
     script = (
         "import os, signal, sys, thrifty\n"
-        "from thrifty.lifetime import parts\n"
+        "from thrifty.lifetime import prediction_parts as parts\n"
         "parts._ROWS, booked, n = 150, parts.AnswerFolder.booked, []\n"
         "def dies(self, part):\n"
         "    n.append(1)\n"

@@ -20,7 +20,7 @@ READ = """
 import json, pathlib, resource, sys
 import numpy as np, pandas, pyarrow.parquet
 import thrifty
-from thrifty.lifetime.parts import parts_of, read_part
+from thrifty.lifetime.prediction_parts import parts_of, read_part
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 path, how = sys.argv[1:]
 try:
@@ -97,7 +97,7 @@ def test_texts_of_a_parquet_file_are_what_was_written(tmp_path):
         got = source.read(np.arange(8), np.array([f]))[:, 0]
         named = source.categories[f]
         assert [None if np.isnan(v) else named[int(v)] for v in got] == column
-    from thrifty.lifetime.parts import parts_of, read_part
+    from thrifty.lifetime.prediction_parts import parts_of, read_part
 
     frame, ids = read_part(parts_of(path)[0], ["word"], "n")
     assert ids[:2] == ["0.0", "1.0"]

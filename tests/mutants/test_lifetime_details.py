@@ -18,7 +18,7 @@ from thrifty.lifetime import versions
 from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
 from thrifty.lifetime.outcomes import _periods
-from thrifty.lifetime.parts import parts_of, read_part
+from thrifty.lifetime.prediction_parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
 from thrifty.lifetime.state import _features_key, _hashed
 from thrifty.models.table import Table

@@ -6,11 +6,10 @@ from thrifty.on_demand import on_demand
 
 if TYPE_CHECKING:
     from thrifty.lifetime.answering import Answers
-    from thrifty.lifetime.joint_prediction import JointPrediction
     from thrifty.lifetime.learned import Learned
     from thrifty.lifetime.lifetime import Lifetime
-    from thrifty.lifetime.parts import PredictionFiles
-    from thrifty.lifetime.prediction import Prediction
+    from thrifty.lifetime.prediction import JointPrediction, Prediction
+    from thrifty.lifetime.prediction_parts import PredictionFiles
     from thrifty.lifetime.quote import Quote
 
 __all__ = [
@@ -27,11 +26,10 @@ __getattr__, __dir__ = on_demand(
     __name__,
     {
         "answering": ["Answers"],
-        "joint_prediction": ["JointPrediction"],
         "learned": ["Learned"],
         "lifetime": ["Lifetime"],
-        "parts": ["PredictionFiles"],
-        "prediction": ["Prediction"],
+        "prediction": ["JointPrediction", "Prediction"],
+        "prediction_parts": ["PredictionFiles"],
         "quote": ["Quote"],
     },
 )

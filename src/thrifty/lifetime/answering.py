@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,8 +20,8 @@ from thrifty.certified.plan import Target, agreement, precision_of, recall_of
 from thrifty.checks import a_share
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ProviderError
 from thrifty.lifetime.labelling import LabelCells
-from thrifty.lifetime.prediction import Prediction, prediction_receipt
-from thrifty.lifetime.prediction_runs import PredictionRuns, Run
+from thrifty.lifetime.prediction import Prediction
+from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState
 from thrifty.typing import AnyArray, MoneyLike, TableLike
 
@@ -193,17 +191,14 @@ class Answering:
                 )
         except BaseException as error:
             for run in asked.runs:
-                self._runs.leave_prediction(run)
+                self._runs.leave(run)
             if isinstance(error, BudgetExceeded):
                 raise _no_certificate(name, state, prediction, error) from error
             raise
-        receipts = [prediction_receipt(run.cells) for run in asked.runs]
-        for run, receipt in zip(asked.runs, receipts):
-            self._runs.end_prediction(run, receipt)
+        whole, *_ = [self._runs.end(run) for run in asked.runs]
         base = oracle.values(codes) if prediction is None or cascade else prediction.values
         values = _merged(base, state, oracle)
         uses = () if found is None else asked.uses(found, state.known, model is not None)
-        whole = receipts[0]
         return Answers(values, state.known, tuple(certificates), whole, prediction, uses)
 
     def _open(
@@ -211,7 +206,7 @@ class Answering:
     ) -> _Asked:
         """Doors to the oracle and to every member, each with an account of its own."""
         asked = (oracle, *cascade)
-        accounts = [f"{name} (prediction {uuid.uuid4().hex[:12]})" for _ in asked]
+        accounts = [new_account(name) for _ in asked]
         rows = np.arange(source.n_examples)
 
         def door(k: int, most: float | None = None) -> LabelCells:
@@ -229,8 +224,6 @@ class Answering:
                 one.source,
                 one.cells,
                 Owned(source.n_examples, len(one.features)),
-                rows,
-                time.time(),
                 place=one.source.name,
                 ours=False,
             )

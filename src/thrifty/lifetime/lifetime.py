@@ -15,13 +15,12 @@ from thrifty.cells.prices.price_list import PricesLike
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answering import Answering, Answers, Promise
-from thrifty.lifetime.asked_tasks import distinct, read_weights
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
 from thrifty.lifetime.outcomes import Monitor, Outcomes
-from thrifty.lifetime.prediction import Prediction
-from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.lifetime.prediction import JointPrediction, Prediction
+from thrifty.lifetime.prediction_runs import PredictionRuns, distinct
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.state import LifetimeState
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
     import pandas
 
     from thrifty.lifetime.interview import Interview
-    from thrifty.lifetime.joint_prediction import JointPrediction
     from thrifty.lifetime.many import Tasks
-    from thrifty.lifetime.parts import PredictionFiles
+    from thrifty.lifetime.prediction_parts import PredictionFiles
     from thrifty.lifetime.purging import Purged
 
 __all__ = ["Learned", "Lifetime"]
@@ -506,7 +504,7 @@ class Lifetime:
             self._runs,
             self._state,
             stop=stop,
-            weights=read_weights(tasks, weights),
+            weights=weights,
             per_row=per_row,
             id=id,
             source=source,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
-from thrifty.errors import BadInput, BadParameter, BudgetExceeded
+from thrifty.errors import BadInput, BadParameter, UnknownTask
 from thrifty.html import table_html
-from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, explain_cells
+from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, Step, explain_cells
 from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = [
+    "JointExplanation",
+    "JointPrediction",
+    "JointStep",
     "Prediction",
-    "frame_of_answers",
-    "out_of_money",
     "prediction_receipt",
     "probability_columns",
 ]
@@ -35,14 +38,69 @@ _SHOWN = 8
 def prediction_receipt(cells: Cells, promise: str = "") -> PredictionReceipt:
     """What went through a door, in all and for each row."""
     whole = cells.receipt()
-    given = {f.name: getattr(whole, f.name) for f in fields(Receipt)}
+    given = {name: getattr(whole, name) for name in Receipt.__slots__}
     given["promise"] = promise or whole.promise
     return PredictionReceipt(
         **given, cells_per_row=cells.cells_per_row(), cost_per_row=cells.cost_per_row()
     )
 
 
-class Prediction:
+class _Answered(ABC):
+    """Rows that were answered through one door, and what that cost."""
+
+    _cells: Cells
+    receipt: PredictionReceipt
+
+    @abstractmethod
+    def _columns(self) -> dict[str, object]:
+        """What a frame says of the answers."""
+
+    @overload
+    def to_frame(self) -> pandas.DataFrame: ...
+
+    @overload
+    def to_frame(self, kind: Literal["pandas"]) -> pandas.DataFrame: ...
+
+    @overload
+    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
+
+    def to_frame(
+        self, kind: Literal["pandas", "polars"] = "pandas"
+    ) -> pandas.DataFrame | polars.DataFrame:
+        """A frame of pandas or Polars, a row for each example.
+
+        Its id, the value and how probable it is, whether that is sure, why it stopped, the
+        probability of each class, how many cells were bought and what they cost; of several tasks
+        the columns of each have its name before them.
+        """
+        if kind not in ("pandas", "polars"):
+            raise BadParameter(f"kind must be 'pandas' or 'polars'; got {kind!r}.")
+        ids, receipt = self._cells.examples, self.receipt
+        columns: dict[str, object] = {
+            "id": list(ids) if ids is not None else np.arange(receipt.n_examples),
+            **self._columns(),
+            "cells": receipt.cells_per_row,
+            "cost": receipt.cost_per_row,
+        }
+        if kind == "polars":
+            import polars
+
+            return polars.DataFrame(columns)
+        import pandas
+
+        return pandas.DataFrame(columns)
+
+    def _bought(self) -> str:
+        cost = f"{self.receipt.cost:g} {self.receipt.currency}".rstrip()
+        return f"{self.receipt.cells} cells bought for {cost}"
+
+    def _check_example(self, example: int) -> None:
+        n = self.receipt.n_examples
+        if not 0 <= example < n:
+            raise BadInput(f"example must lie in 0..{n - 1}; got {example!r}.")
+
+
+class Prediction(_Answered):
     """The answers to some examples.
 
     Attributes
@@ -98,12 +156,10 @@ class Prediction:
         return made.copy() if copy else made
 
     def __repr__(self) -> str:
-        receipt = self.receipt
-        cost = f"{receipt.cost:g} {receipt.currency}".rstrip()
         rows = f"{len(self)} rows"
         if not self.answered.all():
             rows = f"{int(self.answered.sum())} of {rows} answered"
-        return f"Prediction({rows}, {receipt.cells} cells bought for {cost})"
+        return f"Prediction({rows}, {self._bought()})"
 
     def _repr_html_(self) -> str:
         """For notebooks: the first answers, and the bill."""
@@ -117,30 +173,12 @@ class Prediction:
         head = ("row", "answer", "probability", "cells bought")
         return table_html(head, rows, more) + self.receipt._repr_html_()
 
-    @overload
-    def to_frame(self) -> pandas.DataFrame: ...
-
-    @overload
-    def to_frame(self, kind: Literal["pandas"]) -> pandas.DataFrame: ...
-
-    @overload
-    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
-
-    def to_frame(
-        self, kind: Literal["pandas", "polars"] = "pandas"
-    ) -> pandas.DataFrame | polars.DataFrame:
-        """A frame of pandas or Polars, a row for each example.
-
-        Its id, the value and how probable it is, whether that is sure, why it stopped, the
-        probability of each class, how many cells were bought and what they cost.
-        """
-        answers = {"value": self.values, **probability_columns(self)}
-        return frame_of_answers(answers, self._cells, self.receipt, kind)
+    def _columns(self) -> dict[str, object]:
+        return {"value": self.values, **probability_columns(self)}
 
     def explain(self, example: int) -> Explanation:
         """What one row was asked, what came, and what it cost."""
-        if not 0 <= example < len(self):
-            raise BadInput(f"example must lie in 0..{len(self) - 1}; got {example!r}.")
+        self._check_example(example)
         if not self.answered[example]:
             raise BadInput(f"example {example} was not answered: the budget ended before it.")
         features = [f for f in self._model.features_.tolist() if self._cells.looked_at(example, f)]
@@ -161,37 +199,103 @@ def probability_columns(made: Prediction, of: str = "") -> dict[str, object]:
     return {f"{of}probability": made.probabilities.max(axis=1), **why, **each}
 
 
-def frame_of_answers(
-    answers: Mapping[str, object], cells: Cells, receipt: PredictionReceipt, kind: str
-) -> pandas.DataFrame | polars.DataFrame:
-    """A frame with a row for each example: its id, its answers, cells and cost."""
-    if kind not in ("pandas", "polars"):
-        raise BadParameter(f"kind must be 'pandas' or 'polars'; got {kind!r}.")
-    ids = cells.examples
-    columns: dict[str, object] = {
-        "id": list(ids) if ids is not None else np.arange(receipt.n_examples),
-        **answers,
-        "cells": receipt.cells_per_row,
-        "cost": receipt.cost_per_row,
-    }
-    if kind == "polars":
-        import polars
+@dataclass(frozen=True, slots=True)
+class JointStep:
+    """A cell that was asked, what it cost, and the tasks that read it."""
 
-        return polars.DataFrame(columns)
-    import pandas
+    step: Step
+    served: tuple[str, ...]
 
-    return pandas.DataFrame(columns)
+    def __str__(self) -> str:
+        return f"{self.step} (for {', '.join(self.served) or 'nobody'})"
 
 
-def out_of_money(task: str, made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:
-    """What a prediction raises whose budget ended before its last row."""
-    n, answered = len(made), int(made.answered.sum())
-    return BudgetExceeded(
-        f"{answered} of {n} rows of {task!r} are answered, the budget ends before the others "
-        f"(error.prediction holds the answers, error.prediction.answered says which): {ended} "
-        "Then predict all the rows again: those cost nothing that are answered now.",
-        needed=ended.needed,
-        left=ended.left,
-        scope=ended.scope,
-        prediction=made,
-    )
+@dataclass(frozen=True, slots=True)
+class JointExplanation:
+    """The cells of one example, what they cost, whom each served, and the answers."""
+
+    example: int
+    steps: tuple[JointStep, ...]
+    answers: Mapping[str, object]
+    cost: float
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name} {answer}" for name, answer in self.answers.items())
+        head = f"example {self.example}: {said}; {len(self.steps)} cells, cost {self.cost:g}"
+        return "\n".join([head, *(f"  {step}" for step in self.steps)])
+
+
+class JointPrediction(_Answered, Mapping[str, Prediction]):
+    """The answers of several tasks to the same examples.
+
+    A mapping of task to :class:`thrifty.results.Prediction`; all of them have one receipt.
+
+    Attributes
+    ----------
+    receipt : PredictionReceipt
+        what was bought for all tasks together
+    joint : bool
+        whether every task reads every cell along one order; False: each its own cells, in turn
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> for name, y in {"both": [0, 0, 0, 1], "first": [0, 0, 1, 1]}.items():
+    ...     _ = life.learn(name, X, y)
+    >>> answers = life.predict(["both", "first"], np.array([[1, 1], [0, 1]]))
+    >>> answers["both"].values.tolist(), answers["first"].values.tolist(), answers.receipt.cells
+    ([1, 0], [1, 0], 3)
+    >>> print(answers.explain(0))
+    example 0: both 1, first 1; 2 cells, cost 2
+      x0 = 1, paid 1 (for both, first)
+      x1 = 1, paid 1 (for both)
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        parts: Mapping[str, Prediction],
+        read: Mapping[str, Sequence[Ints]],
+        joint: bool,
+    ) -> None:
+        self._cells, self._parts, self._read, self.joint = cells, dict(parts), read, joint
+        self.receipt: PredictionReceipt = prediction_receipt(cells)
+
+    def __getitem__(self, name: str) -> Prediction:
+        try:
+            return self._parts[name]
+        except KeyError:
+            known = ", ".join(map(repr, self._parts))
+            raise UnknownTask(f"no answers for {name!r}; asked were {known}.") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __repr__(self) -> str:
+        n = self.receipt.n_examples
+        return f"JointPrediction({', '.join(self)}: {n} rows, {self._bought()})"
+
+    def _columns(self) -> dict[str, object]:
+        answers: dict[str, object] = {}
+        for name, part in self.items():
+            answers |= {name: part.values, **probability_columns(part, f"{name}: ")}
+        return answers
+
+    def explain(self, example: int) -> JointExplanation:
+        """What one row was asked, what each cell cost, and which tasks read it."""
+        self._check_example(example)
+        read = {name: each[example].tolist() for name, each in self._read.items()}
+        every = dict.fromkeys(f for those in read.values() for f in those)
+        asked = [f for f in every if self._cells.looked_at(example, f)]
+        told: Explanation = explain_cells(self._cells, example, asked, None)
+        steps = tuple(
+            JointStep(step, tuple(name for name, those in read.items() if f in those))
+            for f, step in zip(asked, told.steps)
+        )
+        answers = {name: part.values[example] for name, part in self.items()}
+        return JointExplanation(example, steps, answers, told.cost)

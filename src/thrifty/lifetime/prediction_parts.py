@@ -1,59 +1,256 @@
 """Predictions of a large table, part by part, on many workers: Parquet in, Parquet out.
 
-A worker holds no purse: it reads a part, answers it at the lifetime's prices, and says what it
-looked at. The process that keeps the ledger books parts in their order, each under an account of
-its own that can be booked once, and then gives the file its name. So a part whose worker died is
-answered again and booked once, and a run that broke off goes on where it was: the same call again,
-into the same folder. Answers and bills do not depend on the engine or on how many workers it has:
-what is owned is looked up for every part before the first is booked.
+A part is some row groups of one file, so that no part takes more memory than it must, and only the
+columns that a model may ask for are read. A worker holds no purse: it reads a part, answers it at
+the lifetime's prices, and says what it looked at. The process that keeps the ledger books parts in
+their order, each under an account of its own that can be booked once.
+
+Answers are written beside their name first, and take it once they are booked: a file that has its
+name is paid for, and complete. So a part whose worker died is answered again and booked once, and a
+run that broke off goes on where it was: the same call again, into the same folder. Answers and
+bills do not depend on the engine or on how many workers it has: what is owned is looked up for
+every part before the first is booked.
 
 Cells of a provider are no part of this: they are bought by the process that keeps the ledger.
 """
 
 from __future__ import annotations
 
-import copy
+import glob
 import hashlib
 import json
 import os
-from collections import deque
+import uuid
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thrifty.array_types import Ints
 from thrifty.cells import Owned, Receipt, Source
 from thrifty.cells.features import told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike
-from thrifty.engines import Pool, Promise, open_pool
-from thrifty.errors import BadParameter, ThriftyError
-from thrifty.lazy import Asks
+from thrifty.cells.sources.parquet import frame_of, opened_parquet, whole_parquet
+from thrifty.engines import LookedCells, Pool, Promise, open_pool
+from thrifty.errors import BadInput, BadParameter, ThriftyError
+from thrifty.lazy import Asked, Asks
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.feature_matching import without_lacking
-from thrifty.lifetime.parts import (
-    AnswerFolder,
-    Part,
-    PredictionFiles,
-    names_of,
-    parts_of,
-    read_part,
-)
 from thrifty.lifetime.prediction import Prediction
-from thrifty.lifetime.prediction_runs import PredictionRuns, Unbooked
+from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily
 from thrifty.stores.settings import Settings
-from thrifty.typing import AnyArray, Json, MoneyLike
+from thrifty.typing import Json, MoneyLike
 
-__all__ = ["PartsAsked", "predict_parts"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = [
+    "AnswerFolder",
+    "Part",
+    "PredictionFiles",
+    "PartsAsked",
+    "parts_of",
+    "predict_parts",
+    "read_part",
+]
 
 #: parts on their way, for each worker
 _AHEAD = 2
+#: rows of a part, where row groups allow it: some ten features of them are a few MB
+_ROWS = 200_000
+_MANIFEST = "thrifty.json"
 
 
 @dataclass(frozen=True)
+class Part:
+    """Row groups ``begin`` to ``end`` (without it) of a file; ``first`` is its row in the table."""
+
+    number: int
+    path: str
+    begin: int
+    end: int
+    first: int
+    rows: int
+
+
+def parts_of(X: str | os.PathLike[str]) -> list[Part]:
+    """The parts of a file, of all Parquet files in a folder, or of a pattern such as ``*.parquet``.
+
+    Files come in the order of their names.
+    """
+    paths = _files(os.fspath(X))
+    parts: list[Part] = []
+    first = 0
+    for path in paths:
+        for begin, end, rows in _groups(path):
+            parts.append(Part(len(parts), path, begin, end, first, rows))
+            first += rows
+    if not parts:
+        raise BadInput(f"the Parquet files of {os.fspath(X)!r} have no rows.")
+    return parts
+
+
+def _files(where: str) -> list[str]:
+    if os.path.isdir(where):
+        found = sorted(glob.glob(os.path.join(glob.escape(where), "*.parquet")))
+    else:
+        found = [where] if os.path.isfile(where) else sorted(glob.glob(where))
+    if not found:
+        raise BadInput(
+            f"there is no Parquet file at {where!r}: name a file, a folder that has *.parquet, or "
+            "a pattern. An array or a frame is given as it is."
+        )
+    return [os.path.abspath(path) for path in found]
+
+
+def _groups(path: str) -> Iterator[tuple[int, int, int]]:
+    """(begin, end, rows), so many row groups together that they have enough rows."""
+    metadata = opened_parquet(Path(path)).metadata
+    begin = rows = 0
+    for g in range(metadata.num_row_groups):
+        more = int(metadata.row_group(g).num_rows)
+        if rows and rows + more > _ROWS:
+            yield begin, g, rows
+            begin, rows = g, 0
+        rows += more
+    if rows:
+        yield begin, int(metadata.num_row_groups), rows
+
+
+def read_part(
+    part: Part, columns: Sequence[str], id: str | None, most: int | None = None
+) -> tuple[pandas.DataFrame, list[str] | None]:
+    """These columns of a part that it has, and the ids of its rows; ``most``: so many rows."""
+    path = Path(part.path)
+    file = opened_parquet(path)
+    there = list(map(str, file.schema_arrow.names))
+    if id is not None and id not in there:
+        raise BadInput(f"id= names {id!r}, which is no column of {part.path}.")
+    wanted = [name for name in columns if name in there and name != id]
+    with whole_parquet(path):
+        groups = range(part.begin, part.end)
+        table = file.read_row_groups(groups, wanted if id is None else [*wanted, id])
+        frame = frame_of(table.slice(0, most))
+    ids = None if id is None else [str(one) for one in frame.pop(id).tolist()]
+    return frame[wanted], ids
+
+
+def _names(path: str) -> list[str]:
+    """The columns of a file, in their order."""
+    return list(map(str, opened_parquet(Path(path)).schema_arrow.names))
+
+
+class AnswerFolder:
+    """Where the answers of one run go; a run that broke off goes on in it.
+
+    ``said`` is what the run is: its task, model and rules. A folder of another run is refused.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], parts: Sequence[Part], said: Json) -> None:
+        self.folder = Path(folder)
+        now = {**said, "parts": [_identity(part) for part in parts]}
+        digest = hashlib.sha256(json.dumps(now, sort_keys=True).encode()).hexdigest()
+        self.run = self._begin(digest)
+
+    def _begin(self, digest: str) -> str:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        manifest = self.folder / _MANIFEST
+        if manifest.exists():
+            try:
+                kept = json.loads(manifest.read_text(encoding="utf-8"))
+                run, known = str(kept["run"]), str(kept["digest"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise BadInput(f"{manifest} cannot be read: name another folder.") from error
+            if known != digest:
+                raise BadInput(
+                    f"{self.folder} holds the answers of another prediction (other files, task, "
+                    "model or rules): name another folder, or empty this one."
+                )
+            return run
+        if any(self.folder.iterdir()):
+            raise BadInput(f"out= must be a new or an empty folder; {self.folder} has files.")
+        run = uuid.uuid4().hex[:12]
+        text = json.dumps({"run": run, "digest": digest})
+        written = manifest.with_suffix(".new")
+        written.write_text(text, encoding="utf-8")
+        written.replace(manifest)
+        return run
+
+    def file(self, part: Part) -> Path:
+        """The answers of a part, once they are booked."""
+        return self.folder / f"part-{part.number:05d}.parquet"
+
+    def _unbooked(self, part: Part) -> Path:
+        return self.folder / f"part-{part.number:05d}.unbooked"
+
+    def write(self, part: Part, frame: pandas.DataFrame) -> None:
+        """Answers that are not booked yet: they are on disk when this returns."""
+        frame.to_parquet(self._unbooked(part), index=False)
+        with open(self._unbooked(part), "rb+") as written:
+            os.fsync(written.fileno())
+
+    def booked(self, part: Part) -> None:
+        """They are booked: the file gets its name."""
+        os.replace(self._unbooked(part), self.file(part))
+
+    def is_done(self, part: Part, booked: bool) -> bool:
+        """Whether a part's answers are there; ``booked``: whether its bill is in the store."""
+        if self.file(part).exists():
+            return True
+        if booked and self._unbooked(part).exists():
+            self.booked(part)  # it broke off between the two
+            return True
+        return False
+
+
+def _identity(part: Part) -> list[object]:
+    stat = os.stat(part.path)
+    return [part.path, stat.st_size, stat.st_mtime_ns, part.begin, part.end, part.rows]
+
+
+class PredictionFiles:
+    """The answers to a table of Parquet files, themselves Parquet files.
+
+    Attributes
+    ----------
+    folder : Path
+        where they are
+    files : tuple of Path
+        one for each part, in the order of the rows: ``id`` (or the row's number), ``value``, its
+        ``probability``, ``sure``, ``stopped``, a ``probability of`` each class, ``cells``, ``cost``
+    receipt : Receipt
+        what was bought by this call; parts that were there already cost nothing
+    """
+
+    def __init__(self, folder: Path, files: Sequence[Path], n_rows: int, receipt: Receipt) -> None:
+        self.folder, self.files = folder, tuple(files)
+        self._n_rows, self.receipt = n_rows, receipt
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __repr__(self) -> str:
+        cost = f"{self.receipt.cost:g} {self.receipt.currency}".rstrip()
+        return (
+            f"PredictionFiles({len(self):,} rows in {len(self.files)} files of {self.folder}, "
+            f"{self.receipt.cells} cells bought for {cost})"
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """All of them as one frame, where memory allows it."""
+        import pandas
+
+        return pandas.concat([pandas.read_parquet(file) for file in self.files], ignore_index=True)
+
+
+@dataclass(frozen=True, eq=False)
 class PartsAsked:
     """What a user said of a prediction in parts; see :meth:`thrifty.Lifetime.predict`."""
 
@@ -79,6 +276,7 @@ class _Job:
     model: Asks
     asked: PartsAsked
     columns: tuple[str, ...]
+    count: bool
 
     def source_of(self, part: Part, doors: LifetimeState, most: int | None = None) -> Source:
         """The columns of a part that the model may ask for, read as the lifetime knows them."""
@@ -86,45 +284,29 @@ class _Job:
         source = doors.source_of(frame, None, getattr(self.model, "words_", {}))
         return source.known_as(ids, self.asked.source)
 
-    def answer(self, part: Part, owned: Owned | None, most: int | None = None) -> Unbooked:
-        """The answers to a part, and what was looked at."""
-        doors = LifetimeState.in_memory(self.family, self.settings)
+    def answer(self, part: Part, owned: Owned | None, most: int | None = None) -> _Unbooked:
+        doors, asked = LifetimeState.in_memory(self.family, self.settings), self.asked
         source = self.source_of(part, doors, most)
-        nothing = Owned(source.n_examples, source.n_features)
-        return PredictionRuns(doors, Progress(False)).answer_unbooked(
-            self.asked.task,
+        found = PredictionRuns(doors, Progress(False)).ask(
+            asked.task,
             self.model,
             source,
-            self.asked.stop,
-            self.asked.per_row,
-            owned or nothing,
-            count_inputs=bool(self.asked.id and self.asked.version),
+            asked.stop,
+            None,
+            asked.per_row,
+            owned=owned or Owned(source.n_examples, source.n_features),
+            count=self.count,
         )
+        return found.asked, LookedCells.at(found.run.cells), found.told
 
 
-def _answer(job: _Job, part: Part, owned: Owned | None) -> Unbooked:
+#: answers that nobody has paid for yet, what was looked at, and counts of it in bins
+_Unbooked = tuple[Asked, LookedCells, Ints | None]
+
+
+def _answer(job: _Job, part: Part, owned: Owned | None) -> _Unbooked:
     """On a worker."""
     return job.answer(part, owned)
-
-
-class _Counted(Source):
-    """A part whose values are not needed to book it: its rows have no ids."""
-
-    named = True
-
-    def __init__(self, n_examples: int, names: Sequence[str], model: Asks) -> None:
-        super().__init__(n_examples, names, np.zeros(len(names), dtype=np.bool_))
-        words = getattr(model, "words_", {})
-        self.categories = {f: tuple(words[name]) for f, name in enumerate(names) if name in words}
-
-    def read(self, rows: AnyArray, features: AnyArray) -> AnyArray:
-        raise NotImplementedError
-
-    def columns(self, features: AnyArray) -> AnyArray:
-        raise NotImplementedError
-
-    def tiles(self) -> AnyArray:
-        raise NotImplementedError
 
 
 def predict_parts(
@@ -133,16 +315,16 @@ def predict_parts(
     """Answer all parts, and book them in their order."""
     _check(asked, doors)
     parts = parts_of(asked.X)
-    there = names_of(parts[0], asked.id)
-    stand_in = _Counted(1, there, model)
+    there = [name for name in _names(parts[0].path) if name != asked.id]
     retired = doors.settings.retired
-    model, lacking = without_lacking(asked.task, model, stand_in, retired, asked.missing)
+    model, lacking = without_lacking(asked.task, model, _blank(1, there), retired, asked.missing)
     job = _Job(
         doors.family,
         replace(doors.settings, budget=None),
         model,
         replace(asked, engine=None),  # a client does not travel
-        tuple(_columns(model, there, doors.settings.prices)),
+        _columns(model, there, doors.settings.prices),
+        count=bool(asked.id and asked.version) and not lacking,
     )
     said: Json = {
         "task": asked.task, "version": asked.version, "stop": repr(asked.stop),
@@ -153,27 +335,24 @@ def predict_parts(
     accounts = {part: f"{asked.task} (prediction {folder.run}-{part.number})" for part in parts}
     left = [part for part in parts if not folder.is_done(part, runs.is_booked(accounts[part]))]
     receipts: list[Receipt] = []
-    with _pool_of(asked) as pool:
-        for part, found in _answered(job, left, pool, doors, runs):
-
-            def put_away(prediction: Prediction, part: Part = part) -> None:
-                frame = prediction.to_frame()
-                if asked.id is None:
-                    frame["id"] += part.first
-                folder.write(part, frame)
-
-            source: Source = _Counted(part.rows, job.columns, job.model)
-            if asked.id is not None:
-                source = job.source_of(part, doors)
-            receipts.append(
-                runs.book_answers(
-                    accounts[part], asked.task, model, source, found, asked.version, put_away,
-                    lacking,
-                )
-            )  # fmt: skip
+    engine = "threads" if asked.engine is None else asked.engine
+    pool = open_pool(engine, asked.n_jobs)
+    # one that was handed over stays open
+    with nullcontext(pool) if pool is engine else pool:
+        for part, (found, looked, told) in _answered(job, left, pool, doors, runs):
+            source = job.source_of(part, doors)
+            run = runs.open(asked.task, model, source, account=accounts[part])
+            looked.replay(run.cells)
+            made = Prediction(model, run.cells, found)
+            frame = made.to_frame()
+            if asked.id is None:
+                frame["id"] += part.first
+            folder.write(part, frame)
+            runs.book(run, made, asked.version, told, lacking)
+            receipts.append(made.receipt)
             folder.booked(part)
-    files = [folder.file(part) for part in parts]
     n_rows = sum(part.rows for part in parts)
+    files = [folder.file(part) for part in parts]
     return PredictionFiles(folder.folder, files, n_rows, _sum_of(receipts, len(job.columns)))
 
 
@@ -191,14 +370,19 @@ def _check(asked: PartsAsked, doors: LifetimeState) -> None:
         )
 
 
-def _columns(model: Asks, there: Sequence[str], prices: PricesLike) -> list[str]:
+def _blank(n_rows: int, names: Sequence[str]) -> Source:
+    """Rows whose values do not matter."""
+    return Source.from_array(np.zeros((n_rows, len(names)), dtype=bool), feature_names=names)
+
+
+def _columns(model: Asks, there: Sequence[str], prices: PricesLike) -> tuple[str, ...]:
     """What is read: what the model may ask for; all, where something goes by place."""
     listed = prices.per_feature if isinstance(prices, PriceList) else prices
     by_place = listed is not None and not isinstance(listed, Mapping) and np.ndim(listed) > 0
     if by_place or not told_names(model.feature_names_):
-        return list(there)
+        return tuple(there)
     asked = {model.feature_names_[f] for f in model.features_.tolist()}
-    return [name for name in there if name in asked]
+    return tuple(name for name in there if name in asked)
 
 
 def _fingerprint(model: Asks) -> str:
@@ -210,30 +394,16 @@ def _fingerprint(model: Asks) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-@contextmanager
-def _pool_of(asked: PartsAsked) -> Iterator[Pool]:
-    """A pool that is closed where it was opened here; one that was handed over stays."""
-    engine = "threads" if asked.engine is None else asked.engine
-    pool = open_pool(engine, asked.n_jobs)
-    try:
-        yield pool
-    finally:
-        if pool is not engine:
-            pool.close()
-
-
 def _answered(
     job: _Job, parts: Sequence[Part], pool: Pool, doors: LifetimeState, runs: PredictionRuns
-) -> Iterator[tuple[Part, Unbooked]]:
+) -> Iterator[tuple[Part, _Unbooked]]:
     """Parts with their answers, in their order; a few are on their way."""
-    if not parts:
-        return
     owned = {part: _owned(job, part, doors) for part in parts}
-    if job.asked.stop is not None or job.asked.per_row is not None:
+    if parts and (job.asked.stop is not None or job.asked.per_row is not None):
         runs.remember_for(job.model)
         job.answer(parts[0], None, most=1)  # what a model makes once is made once, here
-    shared = pool.share(replace(job, model=_without_store(job.model)))
-    coming, waiting = deque(parts), deque[tuple[Part, Promise[Unbooked]]]()
+    shared = pool.share(job)
+    coming, waiting = deque(parts), deque[tuple[Part, Promise[_Unbooked]]]()
     while coming or waiting:
         while coming and len(waiting) < _AHEAD * pool.n_jobs:
             part = coming.popleft()
@@ -247,40 +417,26 @@ def _owned(job: _Job, part: Part, doors: LifetimeState) -> Owned | None:
     if job.asked.id is None:
         return None
     _, ids = read_part(part, (), job.asked.id)
-    rows = _Counted(part.rows, job.columns, job.model).known_as(ids, job.asked.source)
+    rows = _blank(part.rows, job.columns).known_as(ids, job.asked.source)
     owned, _ = doors.owned_of(rows, rows)
     return owned if owned.count() else None
 
 
-def _without_store(model: Asks) -> Asks:
-    """The model as it may travel: what it keeps in the store stays here."""
-    if getattr(model, "_keeper", None) is None:
-        return model
-    travels = copy.copy(model)
-    travels._keeper = None  # type: ignore[attr-defined]
-    return travels
-
-
 def _sum_of(receipts: Sequence[Receipt], n_features: int) -> Receipt:
     """What several parts cost together."""
-    per_feature: dict[str, int] = {}
-    lines: dict[str, tuple[int, float]] = {}
+    summed = ("cells", "cost", "reused_cells", "avoided_cells", "n_examples", "gaps")
+    per_feature, times, amounts = Counter[str](), Counter[str](), dict[str, float]()
     for receipt in receipts:
-        for name, n in receipt.per_feature.items():
-            per_feature[name] = per_feature.get(name, 0) + n
+        per_feature.update(receipt.per_feature)
         for what, n, amount in receipt.lines:
-            had = lines.get(what, (0, 0.0))
-            lines[what] = had[0] + n, had[1] + amount
+            times[what] += n
+            amounts[what] = amounts.get(what, 0.0) + amount
     return Receipt(
-        sum(one.cells for one in receipts),
-        sum(one.cost for one in receipts),
-        sum(one.reused_cells for one in receipts),
-        sum(one.avoided_cells for one in receipts),
-        max((one.max_cells_per_example for one in receipts), default=0),
-        sum(one.n_examples for one in receipts),
-        n_features,
-        per_feature,
-        receipts[0].currency if receipts else "",
-        receipts[0].promise if receipts else "",
-        tuple((what, *counted) for what, counted in lines.items()),
+        **{name: sum(getattr(one, name) for one in receipts) for name in summed},
+        max_cells_per_example=max((one.max_cells_per_example for one in receipts), default=0),
+        n_features=n_features,
+        per_feature=per_feature,
+        currency=receipts[0].currency if receipts else "",
+        promise=receipts[0].promise if receipts else "",
+        lines=tuple((what, times[what], amount) for what, amount in amounts.items()),
     )

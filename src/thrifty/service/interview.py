@@ -27,7 +27,6 @@ from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime import Lifetime, Prediction
-from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
@@ -306,8 +305,7 @@ class Interviews:
         settings = replace(state.settings, budget=None)
         runs = PredictionRuns(LifetimeState.in_memory(state.family, settings), Progress(False))
         form = Form(rows, model, self.source, rehearsed=True)
-        model, _ = without_lacking(task, model, form, settings.retired, "ignore")
-        runs.answer_unbooked(task, model, form, rows[0].stop, rows[0].per_row, None)
+        runs.predict(task, model, form, rows[0].stop, None, rows[0].per_row, missing="ignore")
         return form.wanted
 
 

@@ -7,6 +7,7 @@ trees ask for makes a :class:`Readable` of a model, and brings that in its place
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,21 +162,18 @@ class Metered:
         cells: Cells,
         confidence: float | None,
         budget: Budget | float | None,
-        *,
-        after: Callable[[Receipt], None] | None = None,
-        left: Callable[[], None] | None = None,
+        booked: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Metered:
-        """Through a door; ``after`` hears what was bought, ``left`` that it was not finished."""
+        """Through a door; what is bought through it is bought within ``booked``."""
         stopping = None
         if confidence is not None or budget is not None:
             stopping = Stopping(confidence, budget)
         made = cls(model, cells, stopping)
-        made._after, made._left = after, left
+        made._booked = booked
         return made
 
     def __init__(self, model: Readable, cells: Cells, stopping: Stopping | None) -> None:
-        self._after: Callable[[Receipt], None] | None = None
-        self._left: Callable[[], None] | None = None
+        self._booked: Callable[[], AbstractContextManager[None]] = nullcontext
         self._model, self._cells, self._stopping = model, cells, stopping
         self._forest: Forest = model.forest
         if stopping is not None and model.forest.share is None:
@@ -228,14 +226,8 @@ class Metered:
 
     def _walk(self) -> Walked:
         if self._walked is None:
-            try:
+            with self._booked():
                 self._walked = walk(self._cells, self._forest, self._stopping)
-            except BaseException:
-                if self._left is not None:
-                    self._left()
-                raise
-            if self._after is not None:
-                self._after(self.receipt)
         return self._walked
 
     def _shares(self) -> NDArray[np.float64]:
