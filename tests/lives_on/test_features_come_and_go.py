@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import thrifty
 from thrifty.errors import BadInput, FeaturesChanged, LooksMisspelt
@@ -52,6 +53,22 @@ def test_a_retired_feature_is_asked_of_nobody(life):
     assert "test a" not in learned.receipt.per_feature
     assert life.retire("test a", undo=True) == ()
     assert life.predict("ill", new).receipt.lacking == ()
+
+
+def test_several_tasks_and_an_interview_ask_for_nothing_retired():
+    frame, y = clinic()
+    life = thrifty.Lifetime(thrifty.Models(LogisticRegression()), random_state=0)
+    for name, labels in {"ill": y, "well": 1 - y}.items():
+        life.learn(name, frame, labels, spend="100 %")
+    life.retire("test a")
+    made = life.predict(["ill", "well"], clinic(50, seed=1)[0])
+    assert made.receipt.cells and "test a" not in made.receipt.per_feature
+    assert made.receipt.lacking == ("test a",)
+    interview, asked = life.ask(["ill", "well"]), []
+    while interview.next is not None:
+        asked.append(interview.next.feature)
+        interview.tell(0.5)
+    assert asked and "test a" not in asked
 
 
 def test_a_retired_feature_stays_retired_in_the_store(tmp_path):

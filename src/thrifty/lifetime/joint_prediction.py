@@ -40,8 +40,10 @@ def read_weights(names: Sequence[str], weights: Mapping[str, float] | None) -> l
 class TasksTogether:
     """Models of several tasks as one that asks: its features are those of all of them."""
 
-    def __init__(self, models: Mapping[str, Asks], weights: Sequence[float]) -> None:
-        self.models, self.weights = dict(models), list(weights)
+    def __init__(
+        self, models: Mapping[str, Asks], weights: Sequence[float], lacking: tuple[str, ...] = ()
+    ) -> None:
+        self.models, self.weights, self.lacking = dict(models), list(weights), lacking
         self.feature_names_ = max((m.feature_names_ for m in models.values()), key=len)
         for name, model in models.items():
             if model.feature_names_ != self.feature_names_[: len(model.feature_names_)]:

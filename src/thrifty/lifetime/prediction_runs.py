@@ -247,7 +247,7 @@ class PredictionRuns:
         run = self._open_limited(title, tasks, X, spend, per_row, repr(stop), repr(weights))
         with self._left_where_it_fails(run), self._progress.shown(title, run.cells, self._doors):
             made = tasks.answer(run.cells, run.rows, stop, run.spend, run.per_row)
-        made.receipt = self.end(run)
+        made.receipt = self.end(run, lacking=tasks.lacking)
         for part in made.values():
             part.receipt = made.receipt
         return made
@@ -257,16 +257,19 @@ class PredictionRuns:
     ) -> TasksTogether:
         """Several tasks as one that asks; what is made for them is made once.
 
-        ``weights``: what each counts; 1 where nothing is said.
+        ``weights``: what each counts; 1 where nothing is said. None asks for what was retired.
         """
         from thrifty.lifetime.joint_prediction import TasksTogether, read_weights  # takes long
 
-        given = read_weights(list(models), weights)
-        key = (*((name, id(model)) for name, model in models.items()), *given)
+        given, retired = read_weights(list(models), weights), self._doors.settings.retired
+        asked, lacking = {}, set[str]()
+        for name, model in models.items():
+            asked[name], gone = without_lacking(name, model, (), retired, "ignore")
+            self.remember_for(asked[name])
+            lacking |= set(gone)
+        key = (*((name, id(model)) for name, model in asked.items()), *given)
         if key not in self._together:
-            self._together[key] = TasksTogether(models, given)
-        for model in models.values():
-            self.remember_for(model)
+            self._together[key] = TasksTogether(asked, given, tuple(sorted(lacking)))
         return self._together[key]
 
     def remember_for(self, model: Asks) -> None:
