@@ -455,11 +455,12 @@ class Lifetime:
                 "a table in parts is answered for one task at a time, with one rule, and per_row= "
                 "in place of spend=: no part knows what the others cost."
             )
-        version = self._versions.present(name)
+        state, version = self._state, self._versions.present(name)
+        model = self._versions.model(name)
         asked = PartsAsked(
-            name, X, out, stop, per_row, engine, n_jobs, id, source, version, missing
+            state.family, state.settings, name, model, stop, per_row, id, source, version
         )
-        return predict_parts(asked, self._versions.model(name), self._runs, self._state)
+        return predict_parts(asked, X, out, missing, engine, n_jobs, self._runs, state)
 
     def ask(
         self,

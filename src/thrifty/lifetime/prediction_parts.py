@@ -252,48 +252,41 @@ class PredictionFiles:
 
 @dataclass(frozen=True, eq=False)
 class PartsAsked:
-    """What a user said of a prediction in parts; see :meth:`thrifty.Lifetime.predict`."""
+    """What a user said of a prediction in parts, and what a worker needs for any of them.
 
-    task: str
-    X: str | os.PathLike[str]
-    out: str | os.PathLike[str]
-    stop: StoppingRule | None = None
-    per_row: MoneyLike = None
-    engine: object = None
-    n_jobs: int | None = None
-    id: str | None = None
-    source: str | None = None
-    version: int = 0
-    missing: str = "warn"
-
-
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """What a worker needs for any part."""
+    See :meth:`thrifty.Lifetime.predict`.
+    """
 
     family: AnyFamily
     settings: Settings
+    task: str
     model: Asks
-    asked: PartsAsked
-    columns: tuple[str, ...]
-    count: bool
+    stop: StoppingRule | None = None
+    per_row: MoneyLike = None
+    id: str | None = None
+    source: str | None = None
+    version: int = 0
+    #: what is read of a part; and whether what is told is counted in bins
+    columns: tuple[str, ...] = ()
+    count: bool = False
 
     def source_of(self, part: Part, doors: LifetimeState, most: int | None = None) -> Source:
         """The columns of a part that the model may ask for, read as the lifetime knows them."""
-        frame, ids = read_part(part, self.columns, self.asked.id, most)
+        frame, ids = read_part(part, self.columns, self.id, most)
         source = doors.source_of(frame, None, getattr(self.model, "words_", {}))
-        return source.known_as(ids, self.asked.source)
+        return source.known_as(ids, self.source)
 
     def answer(self, part: Part, owned: Owned | None, most: int | None = None) -> _Unbooked:
-        doors, asked = LifetimeState.in_memory(self.family, self.settings), self.asked
+        """On a worker: the answers to a part, and what was looked at."""
+        doors = LifetimeState.in_memory(self.family, self.settings)
         source = self.source_of(part, doors, most)
         found = PredictionRuns(doors, Progress(False)).ask(
-            asked.task,
+            self.task,
             self.model,
             source,
-            asked.stop,
+            self.stop,
             None,
-            asked.per_row,
+            self.per_row,
             owned=owned or Owned(source.n_examples, source.n_features),
             count=self.count,
         )
@@ -304,26 +297,27 @@ class _Job:
 _Unbooked = tuple[Asked, LookedCells, Ints | None]
 
 
-def _answer(job: _Job, part: Part, owned: Owned | None) -> _Unbooked:
-    """On a worker."""
-    return job.answer(part, owned)
-
-
 def predict_parts(
-    asked: PartsAsked, model: Asks, runs: PredictionRuns, doors: LifetimeState
+    asked: PartsAsked,
+    X: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    missing: str,
+    engine: object,
+    n_jobs: int | None,
+    runs: PredictionRuns,
+    doors: LifetimeState,
 ) -> PredictionFiles:
     """Answer all parts, and book them in their order."""
     _check(asked, doors)
-    parts = parts_of(asked.X)
+    parts = parts_of(X)
     there = [name for name in _names(parts[0].path) if name != asked.id]
-    retired = doors.settings.retired
-    model, lacking = without_lacking(asked.task, model, _blank(1, there), retired, asked.missing)
-    job = _Job(
-        doors.family,
-        replace(doors.settings, budget=None),
-        model,
-        replace(asked, engine=None),  # a client does not travel
-        _columns(model, there, doors.settings.prices),
+    blank, retired = _blank(1, there), doors.settings.retired
+    model, lacking = without_lacking(asked.task, asked.model, blank, retired, missing)
+    job = replace(
+        asked,
+        model=model,
+        settings=replace(doors.settings, budget=None),
+        columns=_columns(model, there, doors.settings.prices),
         count=bool(asked.id and asked.version) and not lacking,
     )
     said: Json = {
@@ -331,12 +325,11 @@ def predict_parts(
         "per_row": str(asked.per_row), "id": asked.id, "source": asked.source,
         "model": _fingerprint(model),
     }  # fmt: skip
-    folder = AnswerFolder(asked.out, parts, said)
+    folder = AnswerFolder(out, parts, said)
     accounts = {part: f"{asked.task} (prediction {folder.run}-{part.number})" for part in parts}
     left = [part for part in parts if not folder.is_done(part, runs.is_booked(accounts[part]))]
     receipts: list[Receipt] = []
-    engine = "threads" if asked.engine is None else asked.engine
-    pool = open_pool(engine, asked.n_jobs)
+    pool = open_pool("threads" if engine is None else engine, n_jobs)
     # one that was handed over stays open
     with nullcontext(pool) if pool is engine else pool:
         for part, (found, looked, told) in _answered(job, left, pool, doors, runs):
@@ -395,11 +388,11 @@ def _fingerprint(model: Asks) -> str:
 
 
 def _answered(
-    job: _Job, parts: Sequence[Part], pool: Pool, doors: LifetimeState, runs: PredictionRuns
+    job: PartsAsked, parts: Sequence[Part], pool: Pool, doors: LifetimeState, runs: PredictionRuns
 ) -> Iterator[tuple[Part, _Unbooked]]:
     """Parts with their answers, in their order; a few are on their way."""
     owned = {part: _owned(job, part, doors) for part in parts}
-    if parts and (job.asked.stop is not None or job.asked.per_row is not None):
+    if parts and (job.stop is not None or job.per_row is not None):
         runs.remember_for(job.model)
         job.answer(parts[0], None, most=1)  # what a model makes once is made once, here
     shared = pool.share(job)
@@ -407,17 +400,17 @@ def _answered(
     while coming or waiting:
         while coming and len(waiting) < _AHEAD * pool.n_jobs:
             part = coming.popleft()
-            waiting.append((part, pool.submit(_answer, shared, part, owned.pop(part))))
+            waiting.append((part, pool.submit(PartsAsked.answer, shared, part, owned.pop(part))))
         part, promise = waiting.popleft()
         yield part, promise.result()
 
 
-def _owned(job: _Job, part: Part, doors: LifetimeState) -> Owned | None:
+def _owned(job: PartsAsked, part: Part, doors: LifetimeState) -> Owned | None:
     """What is owned of a part's rows by their ids; None: nothing."""
-    if job.asked.id is None:
+    if job.id is None:
         return None
-    _, ids = read_part(part, (), job.asked.id)
-    rows = _blank(part.rows, job.columns).known_as(ids, job.asked.source)
+    _, ids = read_part(part, (), job.id)
+    rows = _blank(part.rows, job.columns).known_as(ids, job.source)
     owned, _ = doors.owned_of(rows, rows)
     return owned if owned.count() else None
 
