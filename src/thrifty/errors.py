@@ -33,9 +33,10 @@ A message says what was expected, what came, and what to do next. Some warnings 
 errors: ``LabelLeftOut``, a column that is a label was not used as a feature; ``ExamplePurged``,
 values that were taken out of the store on purpose are bought again; ``TakenForGap``, words among
 numbers were read as gaps; ``RowsLeftOut``, rows without a label were left out; ``GivesAway``, a
-feature alone tells the label; ``LooksMisspelt``, prices name a feature that is nearly one of X;
-``Censored``, values such as "<5" were read as their limit; ``ColumnsChanged``, X lacks columns of a
-model, or has new ones; ``DefaultShare``, nobody said how much to read, and a tenth was.
+feature alone tells the label; ``LooksMisspelt``, a price's feature is nearly one of X, or a class
+is spelt in several ways; ``Censored``, values such as "<5" were read as their limit;
+``ColumnsChanged``, X lacks columns of a model, or has new ones; ``DefaultShare``, nobody said how
+much to read, and a tenth was.
 """
 
 from __future__ import annotations
@@ -263,7 +264,7 @@ class DefaultShare(UserWarning):
 
 
 class LooksMisspelt(UserWarning):
-    """A name that is no feature of X, and nearly one."""
+    """A name that is no feature of X, and nearly one; or one class in several spellings."""
 
 
 class StoreError(ThriftyError):

@@ -58,7 +58,7 @@ def run(*arguments, ok=True):
 def clinic(tmp_path, monkeypatch):
     monkeypatch.setenv("THRIFTY_ROW_SEED", "1")
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "jan.csv", 300, 0, spellings=("Ja", "Ja", "Nein", "Nein"))
+    write(tmp_path / "jan.csv", 300, 0)
     return tmp_path
 
 
@@ -69,7 +69,8 @@ def test_numbers_as_laboratories_write_them_are_numbers(clinic):
     """Commas, thousands, limits and remarks on few rows: none of the columns is left out."""
     _, told = run(*LEARN)
     listed = re.search(r"\d+ features: (.*?) \(", told)[1].split(", ")
-    assert set(listed) >= {"Alter", "CRP", "Hb", "Kosten", "Laktat"}, told
+    assert set(listed) == {"Alter", "CRP", "Hb", "Kosten", "Laktat"}, told
+    assert "the same on every row: 'Notiz', 'Klinik'" in told
     with thrifty.Lifetime.open("jan.db") as life:
         model = life["Sepsis"].model
         assert not set(model.words_) & set(listed[:5])
@@ -83,3 +84,60 @@ def test_codes_that_are_told_leave_numbers_with_commas(clinic):
     _, said = run(*LEARN, *told)
     assert "'CRP' holds text" not in said and "Hb" in re.search(r"features: (.*)", said)[1]
     assert "taken for gaps" not in said
+
+
+def test_a_class_is_one_however_it_is_spelt(clinic):
+    """At learning, as the class of interest, in next month's file and among outcomes."""
+    _, told = run(*LEARN, "--positive", "JA")
+    assert re.search(r"labels are read in one spelling: .*'[Jj]a', '[Jj]a' as", told), told
+    ill = write(clinic / "feb.csv", 80, 1, spellings=("j", "YES", "no", "n"))
+    store = ("--id", "Nr", "--store", "jan.db")
+    run("learn", "feb.csv", "--label", "Sepsis", *store, "--update", "--spend", "50 %")
+    run("predict", "feb.csv", *store)
+    seen, _ = run("outcomes", "feb.csv", *store)
+    assert f"80 outcomes, {ill.sum()} " in seen.output
+
+
+def test_next_months_file_says_what_is_new_and_nothing_twice(clinic):
+    """Dates, empty columns and limits were said at learning; a model's column may be constant."""
+    run(*LEARN)
+    write(clinic / "feb.csv", 60, 1, label=False, drop=["Hb"], add=["Ferritin"])
+    ask = ("predict", "feb.csv", "--id", "Nr", "--store", "jan.db")
+    _, told = run(*ask)
+    assert re.search(
+        r"note: the file lacks Hb: \d+% of .* The file has new columns: Ferritin\.\n", told
+    ), told
+    assert told.count("\n") == 2, told
+    write(clinic / "mar.csv", 60, 2, label=False)
+    lines = [line.split(";") for line in (clinic / "mar.csv").read_text("utf-8-sig").splitlines()]
+    at = lines[0].index("Alter")
+    rows = [";".join([*row[:at], "40", *row[at + 1 :]]) for row in lines[1:]]
+    (clinic / "mar.csv").write_text("\n".join([";".join(lines[0]), *rows]) + "\n")
+    assert "lacks" not in run(ask[0], "mar.csv", *ask[2:])[1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["empty.csv", "--label", "a"], "empty.csv is empty"),
+        (["head.csv", "--label", "a"], "has a header and no rows"),
+        (["jan.csv"], "which column to learn with --label; there are 'Alter', 'CRP'"),
+        (["jan.csv", "--label", "sepsis"], "no label column 'sepsis'. Is it 'Sepsis'?"),
+        (["jan.csv", "--label", "Sepsis", "--id", "nr"], "no column 'nr'. Is it 'Nr'?"),
+        (["jan.csv", "--label", "Aufnahme"], "the labels are dates"),
+        (["jan.csv", "--label", "Klinik"], "one class"),
+    ],
+)
+def test_what_cannot_be_learned_is_said_and_nothing_else(clinic, typed, said):
+    (clinic / "empty.csv").write_text("")
+    (clinic / "head.csv").write_text("a;b\n")
+    _, told = run("learn", *typed, ok=False)
+    assert said in told and "learned, " not in told
+
+
+def test_whole_numbers_are_amounts_unless_they_are_said_to_be_classes(clinic):
+    _, told = run("learn", "jan.csv", "--label", "Alter", "--id", "Nr")
+    assert "taken for amounts" in told and "--kinds 'LABEL=category'" in told
+    assert "R squared" in told
+    kinds = ("--kinds", "Alter=category", "--store", "b.db")
+    assert "class" in run("learn", "jan.csv", "--label", "Alter", *kinds, ok=False)[1]

@@ -100,7 +100,7 @@ def test_a_column_that_was_learned_is_not_listed_as_a_feature(tmp_path, kind):
     frame.to_csv(file, index=False) if kind == "csv" else frame.to_parquet(file)
     run("learn", file, "--label", "ill", "--label", "dead")
     later = run("learn", file, "--label", "home").stderr
-    assert "3 features: u, v, w " in later and "no features, since learned: ill, dead" in later
+    assert "3 features: u, v, w " in later and "ill, dead left out of the features" in later
 
 
 def test_a_spreadsheet_of_half_of_the_world_and_few_new_rows(tmp_path):

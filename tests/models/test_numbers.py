@@ -113,14 +113,16 @@ def test_what_labels_are(y, said, kind):
     assert type(learned.model).__name__ == kind
 
 
-def test_whole_numbers_that_may_be_either_have_to_be_said():
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    with pytest.raises(BadInput, match=r"30 different whole numbers.*labels='numbers'"):
-        thrifty.Lifetime().learn("t", X, np.repeat(np.arange(30), 2))
+def test_whole_numbers_that_may_be_either_are_taken_for_amounts_and_said():
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.repeat(np.arange(30), 2)
+    life = thrifty.Lifetime()
+    with pytest.warns(UserWarning, match="30 different whole numbers"):
+        assert isinstance(life.learn("t", X, y).model, thrifty.ModelRegressor)
+    assert isinstance(life.learn("u", X, y.astype(str)).model, thrifty.ModelClassifier)
     with pytest.raises(BadParameter, match="labels must be"):
         thrifty.Models(labels="ranks")
     # a regressor says it
-    learned = thrifty.Lifetime(thrifty.Models(Ridge())).learn("t", X, np.repeat(np.arange(30), 2))
+    learned = thrifty.Lifetime(thrifty.Models(Ridge())).learn("t", X, y)
     assert isinstance(learned.model, thrifty.ModelRegressor)
 
 

@@ -139,9 +139,13 @@ def test_what_is_owned_is_learned_from_for_nothing_and_refit_buys_nothing():
     spent = life.balance().spent
     free = life.learn("c", source, Y[:, 2], spend=0)
     assert free.receipt.cost == 0 and free.receipt.reused_cells > 0
-    rows = set(life["a"].model.table_.rows.tolist())
+    rows, asked = (
+        set(life["a"].model.table_.rows.tolist()),
+        set(life["a"].model.features_.tolist()),
+    )
     again = life.refit()
     assert "a" in again and life.balance().spent == spent
+    assert set(life["a"].model.features_.tolist()) <= asked, "a prediction costs what it did"
     assert (
         set(life["a"].model.table_.rows.tolist()) - rows
     )  # what was bought for "b" teaches "a" too

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from thrifty.cells import Source
+from thrifty.cells.ledger.ledger import Balance
 from thrifty.cells.prices.price_list import as_price_list
 from thrifty.commands.options import (
     AsJson,
@@ -39,6 +40,7 @@ from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.versions import Version
 from thrifty.protocol import AnyFamily
@@ -160,12 +162,12 @@ class _Session:
         """Learn, and print what it came to, also where it ended early."""
         learned: list[Learned | Version] = []
         failed: ThriftyError | None = None
+        before = self.life.balance().spent
         try:
             for one in self._learned(only, update):
                 learned.append(one)
-            again = self.life.refit()
-            if again and not self.at_once:
-                self.say(f"fitted again on what is owned now: {', '.join(again)}")
+            if len(learned) > 1 and not self.at_once and (again := self.life.refit()):
+                self.say(f"fitted again on what later tasks have bought: {', '.join(again)}")
         except ThriftyError as error:
             failed = error
         balance = self.life.balance()
@@ -179,24 +181,28 @@ class _Session:
             if failed is not None:
                 raise typer.Exit(1)
             return
-        unit = balance.currency or getattr(self.life.prices, "currency", "")
+        if failed is None or balance.spent > before:
+            self._say_balance(balance)
+        if failed is not None:
+            raise failed
+
+    def _say_balance(self, balance: Balance) -> None:
+        counted = "cells" if self.life.prices is None else ""
+        unit = balance.currency or getattr(self.life.prices, "currency", counted)
         n, spent = len(self.life), money(balance.spent, unit)
         left = "" if balance.left is None else f", {money(balance.left, unit)} left"
         self.say(f"{n} {'task' if n == 1 else 'tasks'} learned, {spent} spent in all{left}.")
-        if failed is not None:
-            raise failed
 
     def _learned(self, only: list[str] | None, update: bool) -> Iterator[Learned | Version]:
         life, spec = self.life, self.spec
         tasks = _wanted(spec, only, "learn")
-        opened = open_source(spec, Knowledge(life._kinds, na=life._na))
+        opened = open_source(spec, Knowledge.of_life(life))
         self._name_features(opened.source.feature_names, life._labels_of(opened.source))
         new = []
         for task in tasks:
             if task.name in life and update:
                 made = life[task.name].update(opened.source, opened.labels(task), spend=task.spend)
-                cost = money(made.receipt.cost, made.receipt.currency)
-                self.say(f"{made}; {made.receipt.cells} cells for {cost}")
+                self.say(f"{made}; {bought_for(made.receipt)}")
                 yield made
             elif task.name in life:
                 self.say(f"{task.name}: learned before (--update goes on with new rows)")
@@ -235,11 +241,8 @@ class _Session:
         return said
 
     def _name_features(self, columns: Sequence[str], labels: Set[str]) -> None:
-        """Say what may be bought, and which columns are not since they were learned before."""
+        """Say what may be bought; columns that were learned before are no features."""
         self.say(features_line([name for name in columns if name not in labels]))
-        learned = [name for name in columns if name in labels]
-        if learned:
-            self.say(f"no features, since learned: {', '.join(learned)}")
 
     def _told(self, source: Source, task: TaskSpec, learned: Learned) -> Learned:
         """A learned task, after lines about it; its column is no feature of later ones."""
@@ -282,11 +285,11 @@ def _prices(life: Lifetime, source: Source) -> dict[str, float]:
 
 def _wanted(spec: TaskFile, only: list[str] | None, verb: str) -> list[TaskSpec]:
     """The tasks of a file that were named; all where none was."""
+    if not spec.tasks and spec.lenient:
+        columns = ", ".join(map(repr, open_source(spec).source.feature_names[:_NAMED]))
+        raise BadInput(f"say which column to {verb} with --label; there are {columns}.")
     if not spec.tasks:
-        raise BadInput(
-            f"the file names no tasks to {verb}: list them under tasks:, or name the columns of a "
-            "table with --label."
-        )
+        raise BadInput(f"the file names no tasks to {verb}: list them under tasks:.")
     unknown = sorted(set(only or ()) - {task.name for task in spec.tasks})
     if unknown:
         raise BadInput(f"the file has no task {unknown[0]!r}.")
@@ -309,7 +312,7 @@ def _only_looked_at(spec: TaskFile) -> Lifetime:
 
 def _quotes(life: Lifetime, spec: TaskFile, only: list[str] | None) -> list[Quote]:
     tasks = _wanted(spec, only, "quote")
-    opened = open_source(spec, Knowledge(life._kinds, na=life._na))
+    opened = open_source(spec, Knowledge.of_life(life))
     new = [task for task in tasks if task.name not in life]
     if not new:
         names = ", ".join(task.name for task in tasks)

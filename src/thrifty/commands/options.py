@@ -177,6 +177,7 @@ _IN_COMMANDS = (
     (r"kinds=\{'([^']+)': \[([^\]]*)\]\}", r"--kinds '\1=A,B,...' (\2)"),
     (r"kinds=\{'([^']+)': '([^']+)'\}", r"--kinds '\1=\2'"),
     (r"na=\[([^\]]*)\]", _codes),
+    (r"bring them as texts: y\.astype\(str\)", "say --kinds 'LABEL=category'"),
     (r"([Ll])eave it out with features=( or without=)?", r"\1eave it out with --without"),
     (r"features=\[\.\.\.\] or --without", "--without"),
     (r"features=\[\.\.\.\] says otherwise", "--feature says otherwise"),
@@ -184,6 +185,12 @@ _IN_COMMANDS = (
     (r"thrifty\.Models\(\)", "family: Models"),
     (r"duplicates='(\w+)' or '(\w+)'", r"--duplicates \1 or \2"),
     (r"the budget\b(?= or|\.$)|budget=\.\.\.", "--budget"),
+    (r"(?<=\. )X (lacks|has)\b", r"The file \1"),
+    (r"\bX (lacks|has)\b", r"the file \1"),
+    (
+        r"Where values may change, [^;]*; if this is another table, another name=;",
+        "If this is another table, give it another name: in a task file;",
+    ),
     (r"\b(spend|budget|kinds|na|without|store|positive|missing)=(?=[\s.,;:)]|$)", r"--\1"),
     (r"\b(spend|budget|positive|missing)=('[^']*'|[\w.%-]+)", r"--\1 \2"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -34,10 +35,11 @@ from thrifty.commands.options import (
 )
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source, read_csv
-from thrifty.errors import BadInput, BudgetExceeded
+from thrifty.errors import BadInput, BudgetExceeded, Censored
 from thrifty.lazy import Sure
 from thrifty.lifetime import JointPrediction, Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
+from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.prediction import Prediction, probability_columns
 from thrifty.typing import Json
 
@@ -94,8 +96,9 @@ def register(app: typer.Typer) -> None:
         tasks, stop = task or [the_only_task(life)], None if sure is None else Sure(sure)
         words = {k: v for one in tasks for k, v in getattr(life[one].model, "words_", {}).items()}
         ended: BudgetExceeded | None = None
-        with said_plainly():
-            opened = open_source(spec, Knowledge(life._kinds, words, life._na))
+        with said_plainly(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", Censored)  # said when it was learned
+            opened = open_source(spec, Knowledge.of_life(life, words))
             X, ids = opened.source, opened.ids
             if len(tasks) > 1:
                 made = life.predict(tasks, X, stop=stop, per_row=per_row, spend=spend)
@@ -273,8 +276,7 @@ def _write_rows(columns: Columns, out: Path | None, receipt: PredictionReceipt) 
     else:
         with out.open("w", newline="", encoding="utf-8") as target:
             csv.writer(target).writerows(rows)
-    cost = money(receipt.cost, receipt.currency)
-    typer.echo(f"{receipt.cells} cells bought for {cost}, {receipt.reused_cells} reused.", err=True)
+    typer.echo(f"{bought_for(receipt)}, {receipt.reused_cells:,} reused.", err=True)
 
 
 def _out_of_money(made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:

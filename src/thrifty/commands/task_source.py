@@ -5,16 +5,17 @@ Commas, semicolons or tabs between columns, points or commas in numbers.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import typer
@@ -25,13 +26,15 @@ from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
 from thrifty.commands.options import in_commands, visible
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
-from thrifty.errors import BadInput, TakenForGap, ThriftyError
+from thrifty.errors import BadInput, ThriftyError
 from thrifty.lifetime.feature_matching import kinds_here
 from thrifty.typing import Fields, JsonLike
 from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
     import pandas
+
+    from thrifty.lifetime import Lifetime
 
 __all__ = ["Knowledge", "OpenedSource", "open_source", "read_csv", "the_pandas"]
 
@@ -82,11 +85,20 @@ class OpenedSource:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What a lifetime and a model know of columns: kinds that were told, words of categories."""
+    """What a lifetime and a model know of columns: kinds that were told, words of categories.
+
+    ``features``: what its tasks know; none where nothing is learned yet.
+    """
 
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
     na: Codes = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_life(cls, life: Lifetime, words: JsonLike | None = None) -> Self:
+        """What a lifetime knows by now."""
+        return cls(life._kinds, words or {}, life._na, life._features)
 
     def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
@@ -136,16 +148,14 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     ids = _ids(frame, given, str(given["csv"]))
     aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
     features = given.get("features") or [c for c in frame.columns if c not in aside]
-    lacking = [f for f in [*features, *labels] if f not in frame.columns]
-    if lacking:
-        raise BadInput(
-            f"{given['csv']} has no {'label ' if lacking[0] in labels else ''}column "
-            f"{lacking[0]!r}; it has "
-            f"{', '.join(map(repr, list(frame.columns)[:8]))}."
-        )
-    kinds = known.of(frame[list(features)], given.get("kinds"))
+    for column in [*features, *labels]:
+        _has_column(frame, column, str(given["csv"]), "label " if column in labels else "")
+    told = dict(given.get("kinds") or {})
+    as_words = {label for label in labels if told.pop(label, None) == "category"}
+    kinds = known.of(frame[list(features)], told)
     if file.lenient and not given.get("features"):
-        features = _usable(frame, features, kinds, with_na(known.na, read_na(given.get("na"))))
+        codes, quiet = with_na(known.na, read_na(given.get("na"))), not file.tasks
+        features = _usable(frame, features, kinds, codes, known.features, quiet)
         if "id" not in given:
             _hint_at_ids(frame[features])
     table, na = frame[list(features)], with_na(known.na, read_na(given.get("na"))) or None
@@ -165,28 +175,56 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         present=present,
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
+    for label in as_words:
+        rest[label] = [None if v != v else _word(v) for v in rest[label]]
     return OpenedSource(source, source.examples or (), rest)
+
+
+def _has_column(frame: pandas.DataFrame, name: str, where: str, what: str = "") -> None:
+    if name in frame.columns:
+        return
+    there = list(map(str, frame.columns))
+    low = {column.casefold().strip(): column for column in there}
+    near = difflib.get_close_matches(str(name).casefold(), list(low), 1)
+    meant = f" Is it {low[near[0]]!r}?" if near else ""
+    listed = ", ".join(map(repr, there[:8])) + (", ..." if len(there) > 8 else "")
+    raise BadInput(f"{where} has no {what}column {name!r}.{meant} It has {listed}.")
 
 
 def _word(value: object) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _usable(frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes) -> list[str]:
-    """The columns that can be features; the others are named, with why."""
-    usable = []
+def _usable(
+    frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes, known: Set[str],
+    quiet: bool,
+) -> list[str]:  # fmt: skip
+    """The columns that can be features; the others are said, with why, unless quiet.
+
+    A column that is empty, or the same on every row, is one only where it is known from before.
+    """
+    usable: list[str] = []
+    same: list[str] = []
+    said: list[str] = []
     for name in names:
         if name in kinds:
             usable.append(name)
             continue
+        if name not in known and len(frame) > 1 and frame[name].nunique(dropna=False) < 2:
+            same.append(repr(name))
+            continue
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", TakenForGap)  # said when it is read for good
+                warnings.simplefilter("ignore")  # said when it is read for good
                 read_column(frame[name].to_numpy(), str(name), na=na)
         except BadInput as error:
-            typer.echo(visible(f"left out: {in_commands(str(error))}"), err=True)
+            said.append(f"left out: {in_commands(str(error))}")
         else:
             usable.append(name)
+    if same:
+        said.append(f"left out, empty or the same on every row: {', '.join(same)}")
+    for line in said if not quiet else ():
+        typer.echo(visible(line), err=True)
     return usable
 
 
@@ -202,8 +240,7 @@ def _hint_at_ids(frame: pandas.DataFrame) -> None:
 def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:
     if "id" not in given:
         return list(range(len(frame)))
-    if given["id"] not in frame.columns:
-        raise BadInput(f"{where} has no column {given['id']!r} for the ids of the examples.")
+    _has_column(frame, given["id"], where)
     return list(frame[given["id"]].tolist())
 
 
@@ -334,6 +371,8 @@ def read_csv(path: Path) -> pandas.DataFrame:
         with path.open(encoding="utf-8-sig", newline="") as file:
             between = _separator(file.readline())
         frame = pandas.read_csv(path, sep=between, encoding="utf-8-sig")
+    except pandas.errors.EmptyDataError:
+        raise BadInput(f"{path} is empty.") from None
     except OSError as error:
         raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -342,6 +381,8 @@ def read_csv(path: Path) -> pandas.DataFrame:
         ) from error
     except ValueError as error:
         raise BadInput(f"{path} is not CSV: {error}.") from error
+    if not len(frame):
+        raise BadInput(f"{path} has a header and no rows.")
     return frame if between == "," else _with_points(frame)
 
 

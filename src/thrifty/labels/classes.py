@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +12,19 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.sources.checks import can_be_stored, refuse_masked
-from thrifty.errors import BadInput
+from thrifty.cells.sources.kinds import is_date_text
+from thrifty.checks import warn_user
+from thrifty.errors import BadInput, LooksMisspelt
 from thrifty.typing import AnyArray, LabelsLike
 
-__all__ = ["Labels", "class_of_interest", "read_classes", "with_positive"]
-
+__all__ = [
+    "Labels",
+    "class_of_interest",
+    "codes_among",
+    "in_one_spelling",
+    "read_classes",
+    "with_positive",
+]
 
 #: whole numbers below it can be subtracted from each other
 _FAR = 2**62
@@ -67,8 +77,75 @@ class Labels:
         return found.item() if hasattr(found, "item") else found
 
 
-#: words for the class of interest, whatever their case
-_POSITIVE = {"1", "1.0", "true", "yes", "ja"}
+#: words for the class of interest and for the other one, whatever their case
+_POSITIVE = {"1", "1.0", "true", "wahr", "yes", "y", "ja", "j"}
+_NEGATIVE = {"0", "0.0", "false", "falsch", "no", "n", "nein"}
+
+
+def _are_yes_and_no(labels: Iterable[object]) -> bool:
+    return all(_plain(label).casefold() in _POSITIVE | _NEGATIVE for label in labels)
+
+
+def _plain(label: object) -> str:
+    return " ".join(str(label).split())
+
+
+def _meaning(label: object, yes_and_no: bool) -> str | bool:
+    """What a label says, however it is spelt; a single letter may differ from its capital."""
+    word = _plain(label)
+    if yes_and_no and _are_yes_and_no([word]):
+        return word.casefold() in _POSITIVE
+    return word.casefold() if len(word) > 1 else word
+
+
+def codes_among(labels: Iterable[Hashable], classes: Sequence[Hashable]) -> list[int]:
+    """Which of the classes each label is, in whatever spelling; -1: none of them.
+
+    >>> codes_among(["Ja", "nein ", "?"], ["ja", "nein"]), codes_among(["yes", 0], [False, True])
+    ([0, 1, -1], [1, 0])
+    """
+    binary = _are_yes_and_no(classes)
+    exact = {value: code for code, value in enumerate(classes)}
+    alike = {_meaning(value, binary): code for code, value in enumerate(classes)}
+    if len(alike) < len(classes):  # learned apart
+        alike = {}
+    return [exact.get(label, alike.get(_meaning(label, binary), -1)) for label in labels]
+
+
+def in_one_spelling(y: Any) -> Any:
+    """Texts that differ by case and blanks alone, or all say yes or no, as one class each; said.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     in_one_spelling(["Ja", "ja ", "Ja", "nein"]).tolist()
+    ['Ja', 'Ja', 'Ja', 'nein']
+    """
+    array = np.asarray(y)
+    if array.dtype.kind not in "OU" or array.ndim != 1:
+        return y
+    listed = array.tolist()
+    if not all(isinstance(value, str) for value in listed):
+        return y
+    spellings = Counter(listed)
+    if spellings and all(map(is_date_text, spellings)):
+        raise BadInput(
+            f"the labels are dates, {listed[0]!r} for one. Make a number of them, such as the days "
+            "since an event, or a class, such as 'within a year'."
+        )
+    binary = _are_yes_and_no(spellings)
+    meanings = {spelling: _meaning(spelling, binary) for spelling in spellings}
+    alike: dict[str | bool, list[str]] = {}
+    for spelling, _ in spellings.most_common():
+        alike.setdefault(meanings[spelling], []).append(spelling)
+    if not 1 < len(alike) < len(spellings):
+        return y
+    named = {meant: some[0].strip() if len(some) > 1 else some[0] for meant, some in alike.items()}
+    told = "; ".join(
+        f"{', '.join(map(repr, some))} as {named[meant]!r}"
+        for meant, some in alike.items() if len(some) > 1
+    )  # fmt: skip
+    warn_user(f"labels are read in one spelling: {told}.", LooksMisspelt)
+    return np.array([named[meanings[value]] for value in listed], dtype=object)
 
 
 def class_of_interest(labels: Labels, said: object = None) -> int | None:
@@ -85,9 +162,8 @@ def class_of_interest(labels: Labels, said: object = None) -> int | None:
     """
     classes = [labels.value(code) for code in range(labels.n_classes)]
     if said is not None:
-        exact = [code for code, value in enumerate(classes) if value == said]
-        found = exact or [code for code, value in enumerate(classes) if str(value) == str(said)]
-        if len(classes) != 2 or not found:
+        found = codes_among([said], classes)
+        if len(classes) != 2 or found[0] < 0:
             raise BadInput(
                 f"positive= is one of two classes; got {said!r}, and the labels are "
                 f"{', '.join(map(repr, classes[:8]))}."

@@ -9,8 +9,9 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells.sources.checks import refuse_masked
+from thrifty.checks import warn_user
 from thrifty.errors import BadInput, BadParameter
-from thrifty.labels.classes import Labels, read_classes
+from thrifty.labels.classes import Labels, in_one_spelling, read_classes
 from thrifty.typing import AnyArray, LabelsLike
 
 __all__ = [
@@ -26,8 +27,8 @@ __all__ = [
 
 Said = Literal["classes", "numbers"]
 
-# Whole numbers with more different values than _MANY, and fewer rows of each than _ROWS_EACH, may
-# be amounts or names. Both were set by hand, and not measured: what is in doubt is asked.
+# Whole numbers with more different values than _MANY, and fewer rows of each than _ROWS_EACH, are
+# taken for amounts. Both were set by hand, and not measured: what is in doubt is said.
 _MANY = 20
 _ROWS_EACH = 10
 _SMALLEST_NORMAL = np.finfo(np.float64).tiny
@@ -129,9 +130,8 @@ def labels_said_by(estimator: object) -> Said | None:
 def read_any_labels(y: LabelsLike, said: Said | None) -> Labels | Numbers:
     """Classes or numbers: what was said, else what the labels show.
 
-    Labels with a fraction are numbers. Texts, Booleans and whole numbers are classes; whole numbers
-    with more than 20 different values and fewer than 10 rows of each may be either, and have to be
-    said.
+    Labels with a fraction are numbers, and so are whole numbers with more than 20 different values
+    and fewer than 10 rows of each. Texts, Booleans and other whole numbers are classes.
 
     >>> [type(read_any_labels(y, None)).__name__ for y in ([0.5, 1.0], [0, 1])]
     ['Numbers', 'Labels']
@@ -140,18 +140,20 @@ def read_any_labels(y: LabelsLike, said: Said | None) -> Labels | Numbers:
         return read_numbers(y)
     if said is None:
         array = np.asarray(y)
-        if array.dtype.kind == "f" and np.isfinite(array).all() and (array % 1 != 0).any():
+        if array.dtype.kind in "iuf" and np.isfinite(array).all() and _are_amounts(array):
             return read_numbers(y)
-        if array.dtype.kind in "iuf":
-            _refuse_doubtful(array)
-    return read_classes(y)
+    return read_classes(in_one_spelling(y))
 
 
-def _refuse_doubtful(array: AnyArray) -> None:
+def _are_amounts(array: AnyArray) -> bool:
+    if (array % 1 != 0).any():
+        return True
     different = len(np.unique(array))
-    if different > _MANY and different * _ROWS_EACH > array.size:
-        raise BadInput(
-            f"y holds {different} different whole numbers on {array.size} rows: are they amounts "
-            "or names of classes? Say thrifty.Models(labels='numbers') or "
-            "thrifty.Models(labels='classes')."
+    doubtful = different > _MANY and different * _ROWS_EACH > array.size
+    if doubtful:
+        warn_user(
+            f"the labels are {different} different whole numbers on {array.size} rows, and taken "
+            "for amounts. Where they name classes, bring them as texts: y.astype(str).",
+            UserWarning,
         )
+    return doubtful

@@ -30,6 +30,7 @@ __all__ = [
     "About",
     "Learned",
     "Parts",
+    "bought_for",
     "model_to_store",
     "parts_of_row",
     "prediction_price",
@@ -201,7 +202,7 @@ class Learned:
         >>> life = thrifty.Lifetime(prices=thrifty.PriceList(2, currency="EUR"), random_state=0)
         >>> print(life.learn("ill", X, X[:, 2] > 0.5, spend="600 EUR").summary())
         ... # doctest: +ELLIPSIS
-        ill: ... cells for ... EUR, ...
+        ill: ... cells bought for ... EUR, ...
         Average precision of True ... (... to ...), where guessing has 0....
         A prediction costs at most ... EUR a row.
         """
@@ -209,12 +210,14 @@ class Learned:
         whole = receipt.n_examples * receipt.n_features
         share = (receipt.cells + receipt.reused_cells) / whole if whole else 0.0
         said = [
-            f"{self.name}: {receipt.cells:,} cells for {_money(receipt.cost, unit)}, "
+            f"{self.name}: {bought_for(receipt)}, "
             f"{receipt.reused_cells:,} were owned; {share:.0%} of all that there is"
         ]
         said.append(quality_sentence(self.quality, getattr(self.model, "classes_", None)))
         if self.prediction_price is not None:
             price = _money(self.prediction_price, unit)
+            if not unit and receipt.cost == receipt.cells:  # counted, nothing has a price
+                price += " cells"
             said.append(f"A prediction costs at most {price} a row.")
         return "\n".join(said)
 
@@ -232,6 +235,18 @@ class Learned:
         """The task's line of the bill."""
         said = {} if self.good is None else {"good": self.good}
         return {"task": self.name, "route": self.route, **bill_cells(self.receipt), **said}
+
+
+def bought_for(receipt: Receipt) -> str:
+    """How many cells, and for how much where they have a price.
+
+    >>> bought_for(Receipt(1200, 600.0, 0, 0, 2, 4, 2, currency="EUR"))
+    '1,200 cells bought for 600.00 EUR'
+    """
+    unit = receipt.currency
+    counted = not unit and receipt.cost == receipt.cells
+    cost = "" if counted else f" for {_money(receipt.cost, unit)}"
+    return f"{receipt.cells:,} cells bought{cost}"
 
 
 def quality_sentence(quality: Any, classes: AnyArray | None) -> str:

@@ -722,6 +722,11 @@ class Lifetime:
         return dict(self._state.settings.na or {})
 
     @property
+    def _features(self) -> frozenset[str]:
+        """The names of all features that its tasks know."""
+        return frozenset(self._shelf.now.features or ())
+
+    @property
     def ledger(self) -> Ledger:
         """Every cell ever bought: what is in doubt and how to resolve it, gaps, purges, changes."""
         found = self._state.ledger

@@ -15,6 +15,7 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, RowsLeftOut, StoreUnwritable
+from thrifty.labels.classes import codes_among
 from thrifty.labels.partly import known_labels
 from thrifty.lifetime.learned import About
 from thrifty.lifetime.monitoring import (
@@ -163,9 +164,10 @@ class Outcomes:
             # a list as it is: among texts numpy would make a word of a gap
             said, rows = known_labels(y if isinstance(y, list | tuple) else np.asarray(y))
         given = given if rows is None else tuple(given[i] for i in rows.tolist())
-        place = {c: i for i, c in enumerate(classes.tolist())}
         listed = said if isinstance(said, list | tuple) else np.asarray(said).tolist()
-        codes = [place.get(v, -1) if isinstance(v, Hashable) else -1 for v in listed]
+        codes = codes_among(
+            [v if isinstance(v, Hashable) else repr(v) for v in listed], classes.tolist()
+        )
         if min(codes, default=0) < 0:
             odd = listed[codes.index(-1)]
             raise BadInput(f"an outcome of {name!r} is one of {classes.tolist()}; got {odd!r}.")

@@ -40,7 +40,7 @@ from thrifty.errors import DefaultShare, LimitNeeded
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.transaction import DEFAULT_SHARE, OpenTask, TaskOptions, Transactions
+from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores import MemoryStore
 from thrifty.typing import Json, KindsLike, LabelsLike, TableLike
@@ -396,10 +396,12 @@ def refuse_without_limit(
 def say_share(task: OpenTask, names: Sequence[str]) -> None:
     """One line on how much is read where nobody said."""
     cells = task.cells
-    whole = cells.n_examples * cells.n_offered
+    most, whole = cells.spend or 0, cells.n_examples * cells.n_offered
+    if most >= whole:
+        return
     warn_user(
-        f"{', '.join(names)}: at most {cells.spend or 0:,.0f} of {whole:,} cells are read, "
-        f"{DEFAULT_SHARE:.0%}, as nobody said how many. spend='100 %', or any share, says "
+        f"{', '.join(names)}: at most {most:,.0f} of {whole:,} cells are read, "
+        f"{most / whole:.0%}, as nobody said how many. spend='100 %', or any share, says "
         "otherwise (told once).",
         DefaultShare,
     )

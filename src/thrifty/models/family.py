@@ -180,7 +180,9 @@ class Models:
 
         if cells.alternatives:  # the stronger model was asked where the cheap one left doubt
             return [None] * len(tasks)
-        found = learn_again(cells, tasks, self.given, self.random_state or 0)
+        every = np.arange(cells.n_features)
+        asked = [np.asarray(getattr(model, "features_", every)) for model in models]
+        found = learn_again(cells, tasks, asked, self.given, self.random_state or 0)
         return [
             new if is_not_worse(new, old, task, cells) else None
             for new, old, task in zip(found, models, tasks)

@@ -102,13 +102,24 @@ def learn_tasks(
 
 
 def learn_again(
-    cells: Cells, tasks: Sequence[PartlyLabelled], estimator: EstimatorLike | None, seed: int
+    cells: Cells,
+    tasks: Sequence[PartlyLabelled],
+    features: Sequence[Ints],
+    estimator: EstimatorLike | None,
+    seed: int,
 ) -> list[Learned]:
-    """Models of several tasks on all that is known of their rows now; nothing is bought."""
+    """Models of several tasks on all that is known of their rows now; nothing is bought.
+
+    Each on the features that it has: other ones would make its predictions cost more.
+    """
     targets = [_target(task) for task in tasks]
     with in_one_thread():
         known = read_known(cells, targets)
-        tables = [_said(cells, known.table(target), task) for target, task in zip(targets, tasks)]
+        tables = []
+        for target, task, asked in zip(targets, tasks, features):
+            table = known.table(target)
+            table = table.of_features(np.flatnonzero(np.isin(table.features, asked)))
+            tables.append(_said(cells, table, task))
         if estimator is not None:
             tables = [table.block() for table in tables]
     with in_one_thread(estimator is None):

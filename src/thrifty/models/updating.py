@@ -19,7 +19,7 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.labels.classes import Labels
+from thrifty.labels.classes import Labels, codes_among
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.cascade import on_cascade
@@ -103,8 +103,7 @@ def codes_in(model: Held, labels: Labels | Numbers) -> AnyArray:
         return labels.values
     if isinstance(labels, Numbers):
         raise _another_kind(f"the classes {model.classes_.tolist()[:5]}", "numbers")
-    place = {c: i for i, c in enumerate(model.classes_.tolist())}
-    found = [place.get(c, -1) for c in labels.classes.tolist()]
+    found = codes_among(labels.classes.tolist(), model.classes_.tolist())
     if min(found) < 0:
         other = labels.classes.tolist()[found.index(-1)]
         raise _another_kind(f"the classes {model.classes_.tolist()[:5]}", f"{other!r} too")

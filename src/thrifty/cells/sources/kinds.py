@@ -258,7 +258,7 @@ def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
             f"({odd!r:.40}). Turn it into text, or leave it out with features=."
         )
     texts = [v for v in there if isinstance(v, str)]
-    if 0.5 * len(there) < sum(map(bool, map(_DATE.match, texts))):
+    if 0.5 * len(there) < sum(map(is_date_text, texts)):
         raise _a_date(name)
     like_numbers = sum(map(_like_number, texts)) + len(there) - len(texts)
     if 0.5 * len(there) < like_numbers:
@@ -281,6 +281,15 @@ def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
 
 #: a date written as text, with or without a time: 2024-05-31, 31.5.2024, 5/31/24 10:20
 _DATE = re.compile(r"\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2(\d{4}|\d{2}))([T ,].*)?\s*$")
+
+
+def is_date_text(text: str) -> bool:
+    """Whether a text is a date.
+
+    >>> is_date_text("31.12.2024"), is_date_text("3.5")
+    (True, False)
+    """
+    return _DATE.match(text) is not None
 
 
 def _is_date(value: object) -> bool:
