@@ -724,7 +724,7 @@ class Lifetime:
     @property
     def _features(self) -> frozenset[str]:
         """The names of all features that its tasks know."""
-        return frozenset(self._shelf.now.features or ())
+        return frozenset(self._state.now.features or ())
 
     @property
     def ledger(self) -> Ledger:
