@@ -26,7 +26,7 @@ BORDERS = {
         errors lifetime/learned lifetime/lifetime lifetime/task serving trees/over_bits_model
     """,
     "families and learners of users, which know their own representation": """
-        lifetime/booking lifetime/learning lifetime/versions
+        lifetime/learning lifetime/transaction
         lifetime/outcomes models/fits/quality powers/model protocol
         testing/family_checks trees/learned_trees
     """,

@@ -12,8 +12,8 @@ from tests.lives_on.test_purge import ID, NAMES, SECRET, dump, free, layers, row
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.lifetime.task import Versions
 from thrifty.lifetime.transaction import Transactions
-from thrifty.lifetime.versions import Versions
 from thrifty.testing import FakeProvider
 
 OLD, Y = rows(60)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import thrifty
-from thrifty.lifetime import versions
+from thrifty.lifetime import task
 from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
 from thrifty.lifetime.outcomes import _periods
@@ -122,8 +122,8 @@ def test_columns_that_a_part_lacks_are_not_asked_of_it(tmp_path):
 def test_new_columns_wait_for_another_process_that_was_quicker(monkeypatch, quicker):
     put = []
     writes = SimpleNamespace(put_features=lambda names, named: put.append(names))
-    monkeypatch.setattr(versions, "VersionPages", lambda pages: writes)
+    monkeypatch.setattr(task, "VersionPages", lambda pages: writes)
     pages = SimpleNamespace(n_features=lambda: 2, version=lambda: 8 if quicker else 7)
-    with pytest.raises(versions.FeaturesMoved) if quicker else nullcontext():
-        versions._grow_features(pages, 7, ("a", "b", "c"), True)
+    with pytest.raises(task.FeaturesMoved) if quicker else nullcontext():
+        task._grow_features(pages, 7, ("a", "b", "c"), True)
     assert put == ([] if quicker else [("a", "b", "c")])

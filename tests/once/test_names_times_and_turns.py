@@ -9,7 +9,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadInput
-from thrifty.lifetime.versions import Versions
+from thrifty.lifetime.task import Versions
 from thrifty.testing import FakeProvider
 
 X = np.random.default_rng(0).normal(size=(300, 4))

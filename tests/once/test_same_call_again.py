@@ -11,7 +11,7 @@ import pytest
 import thrifty
 from thrifty.cells.ledger.book import on_point
 from thrifty.errors import BadInput, BudgetExceeded, NotBilled
-from thrifty.lifetime.versions import Versions
+from thrifty.lifetime.task import Versions
 from thrifty.testing import FakeProvider
 
 N, F = 80, 8

@@ -42,7 +42,7 @@ from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.quote import Quote
-from thrifty.lifetime.versions import Version
+from thrifty.lifetime.task import Version
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import open_to_read
 from thrifty.stores.settings import family_from_dict

@@ -24,9 +24,8 @@ from thrifty.lifetime.prediction_runs import PredictionRuns, distinct
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.task import Task
+from thrifty.lifetime.task import Task, Versions
 from thrifty.lifetime.transaction import TaskOptions, Transactions
-from thrifty.lifetime.versions import Versions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.base import StoreLike
 from thrifty.stores.model_pages import VersionPages

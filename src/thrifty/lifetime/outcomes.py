@@ -29,7 +29,7 @@ from thrifty.lifetime.monitoring import (
 )
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.versions import Versions
+from thrifty.lifetime.task import Versions
 from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.typing import AnyArray, Fields, LabelsLike

@@ -1,21 +1,392 @@
-"""One task of a lifetime: its model, its versions, and how it does on what became true."""
+"""One task of a lifetime: its model, and its versions as next month's rows come.
+
+An update buys what it needs of the new rows under an account of its own, ``diabetes@2``. The model
+on old and new rows is taken where it is not worse than the present one on rows that neither has
+seen; otherwise it is kept aside, and can be asked for by its name all the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
-from thrifty.cells import Receipt
+import numpy as np
+from numpy.typing import NDArray
+
+from thrifty.cells import Cells, Receipt
 from thrifty.cells.prices.money import amount_text, minor_units
+from thrifty.errors import BadInput, BadParameter
 from thrifty.html import pre_html
-from thrifty.lifetime.learned import Learned
-from thrifty.lifetime.outcomes import Monitor, Outcomes
+from thrifty.lazy import Estimator
+from thrifty.lifetime.bill_columns import bill_cells
+from thrifty.lifetime.learned import (
+    About,
+    Learned,
+    model_to_store,
+    parts_of_row,
+    prediction_price,
+    receipt_from_store,
+    receipt_to_store,
+)
+from thrifty.lifetime.progress import Progress
+from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.transaction import TaskOptions
-from thrifty.lifetime.versions import Version, Versions
-from thrifty.typing import KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
+from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
+from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
+from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.saved import FeaturesMoved, charge_task
+from thrifty.typing import Json, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
-__all__ = ["Task"]
+__all__ = ["Task", "Version", "Versions"]
+
+if TYPE_CHECKING:
+    from thrifty.lifetime.outcomes import Monitor, Outcomes
+
+#: what a version is: the one that answers, one that did, one that was worse
+_PRESENT, _BEFORE, _ASIDE, _BACK = "present", "before", "kept aside", "rolled back"
+
+
+class _Updated(Protocol):
+    model: Any  # a model of the family
+    rows: NDArray[np.int64]
+    loss: float | None
+    loss_before: float | None
+    n_judged: int
+
+    @property
+    def not_worse(self) -> bool: ...
+
+
+@runtime_checkable
+class Updates(Protocol):
+    """A family whose models go on with new rows."""
+
+    def update(
+        self, model: Estimator, cells: Cells, labels: object, known: NDArray[np.int64]
+    ) -> _Updated: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """One version of a task's model.
+
+    Attributes
+    ----------
+    task, number : str and int
+        ``diabetes`` and 2; ``life.predict("diabetes@2", ...)`` asks it
+    state : {"present", "before", "kept aside", "rolled back"}
+        whether it answers for the task now
+    receipt : Receipt
+        what it bought, of the first version what learning did
+    at : float
+        when, in seconds since 1970
+    loss, loss_before : float or None
+        of this version and of the one before on rows that neither had seen; None: not judged
+    judged : int
+        on so many rows
+    """
+
+    task: str
+    number: int
+    state: str
+    receipt: Receipt
+    at: float
+    loss: float | None = None
+    loss_before: float | None = None
+    judged: int = 0
+    _load: Callable[[], Estimator | None] = field(default=lambda: None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}@{self.number}"
+
+    @property
+    def taken(self) -> bool:
+        """Whether it answers for the task now."""
+        return self.state == _PRESENT
+
+    @property
+    def model(self) -> Any:
+        """The fitted estimator."""
+        return self._load()
+
+    def bill_row(self) -> Json:
+        """The version's line of the bill."""
+        return {"task": self.name, "route": "update", **bill_cells(self.receipt)}
+
+    def __str__(self) -> str:
+        if self.loss is None or self.loss_before is None:
+            judged = "" if self.number == 1 else ", not judged: too few new rows"
+        else:
+            judged = (
+                f", loss {self.loss:.4f} where the one before has {self.loss_before:.4f} "
+                f"({self.judged} rows that neither had seen)"
+            )
+        return f"{self.name}: {self.state}{judged}"
+
+
+class Versions:
+    """Updates the tasks of one lifetime, and knows their versions."""
+
+    def __init__(
+        self, state: LifetimeState, transactions: Transactions, progress: Progress
+    ) -> None:
+        self._state, self._transactions, self._progress = state, transactions, progress
+
+    @property
+    def _book(self) -> Any:
+        return self._state.ledger.book
+
+    def update(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Version:
+        """Go on with new rows; see :meth:`thrifty.lifetime.task.Task.update`."""
+        family = self._state.family
+        if not isinstance(family, Updates):
+            raise BadParameter(
+                f"{type(family).__name__} learns a task once: life.forget({name!r}) and learn it "
+                "again on all rows (what is owned costs nothing), or use thrifty.Models()."
+            )
+        while True:
+            self._state.refresh()
+            model = self._state.model(name)  # says which tasks there are
+            present = self.present(name)
+            number = 1 + max((h.number for h in self._heads(name)), default=1)
+            account = f"{name}@{number}"
+            now = self._state.now
+            task = self._transactions.open_task(account, X, y, now, said, a_share=False)
+            refuse_without_limit(task, "update", [name])
+            known = self._known_rows(name, present, task)
+            try:
+                with self._transactions.noting(task):
+                    with self._progress.shown(account, task.cells, self._state):
+                        made = family.update(model, task.cells, task.labels, known)
+                    return self._state.booked(
+                        task.cells,
+                        lambda: self._commit(name, number, present, task, made),  # noqa: B023
+                    )
+            except FeaturesMoved:
+                continue  # what it bought is owned: the next turn pays nothing for it
+
+    def _heads(self, name: str) -> list[VersionHead]:
+        if not self._state.has_ledger:
+            return []
+        found: list[VersionHead] = self._book.read(lambda pages: VersionPages(pages).heads(name))
+        return found
+
+    def present(self, name: str) -> int:
+        """The number of the version that answers for a task, or that was named."""
+        task, number = self._named(name)
+        if number is not None:
+            return number
+        return _present(self._heads(task))
+
+    def task_of(self, name: str) -> str:
+        """The task that a name or the name of one of its versions is about."""
+        return self._named(name)[0]
+
+    def _named(self, name: str) -> tuple[str, int | None]:
+        """A task, and the version of it that is named, ``diabetes@2``."""
+        task, at, number = name.rpartition("@")
+        if at and number.isdecimal() and name not in self._state.tasks:
+            return task, int(number)
+        return name, None
+
+    def _known_rows(self, name: str, present: int, task: OpenTask) -> NDArray[np.int64]:
+        """Rows of the update that the present version was learned from, by their ids."""
+        ids = task.source.examples
+        if ids is None:
+            return np.zeros(0, dtype=np.int64)
+
+        def work(pages: SqlPages) -> NDArray[np.int64]:
+            had = VersionPages(pages).examples(name, present)
+            if had is None:
+                return np.zeros(0, dtype=np.int64)
+            return np.flatnonzero(np.isin(pages.numbers("example", ids), had[had >= 0]))
+
+        found: NDArray[np.int64] = self._book.read(work)
+        return found
+
+    def _commit(
+        self, name: str, number: int, present: int, task: OpenTask, made: _Updated
+    ) -> Version:
+        """Write the version down, with what it bought, in one transaction."""
+        state, first = self._state, self._state.tasks[name]
+        names = task.features.names
+        receipt = task.cells.receipt()
+        about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
+        learned = Learned(task.name, "screened", (made.model, receipt, None, about))
+        done = self._transactions.finished(task, learned, None)
+        taken = made.not_worse
+        note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
+        family = state.family.to_dict()
+        row = VersionRow(
+            name,
+            number,
+            _PRESENT if taken else _ASIDE,
+            receipt_to_store(receipt, about, names),
+            time.time(),
+            note,
+            model_to_store(made.model, names),
+            family,
+            uuid.uuid4().hex,
+        )
+        before = self._first_row(first, names) if number == 2 else None
+        ids = task.source.examples
+
+        def work(pages: SqlPages) -> None:
+            versions = VersionPages(pages)
+            there = versions.one(name, number)
+            if there is not None and there.token == row.token:
+                return  # written already, as the connection was lost
+            if there is not None:
+                raise FeaturesMoved  # another process has updated it meanwhile
+            if _present(versions.heads(name)) != present:
+                raise FeaturesMoved  # or gone back to a version before
+            if state.saved is not None:
+                _grow_features(pages, state.now.version, names, task.features.named)
+            charge_task(state.ledger, pages, done)
+            if before is not None:
+                versions.add(replace(before, state=_BEFORE if taken else _PRESENT))
+            elif taken:
+                versions.put_state(name, present, _BEFORE)
+            versions.add(row)
+            if ids is not None:
+                had = versions.examples(name, present)
+                n_old = made.model.table_.n_rows - len(made.rows)
+                old = np.full(n_old, -1) if had is None else had
+                new = pages.number("example", [ids[i] for i in made.rows.tolist()])
+                versions.put_examples(name, number, np.concatenate([old, new]))
+            if taken and state.saved is not None:
+                versions.put_present(name, row.model, family, about.to_store())
+            state.ledger.compact(pages, task.name)
+
+        self._book.write(work)
+        self._transactions.keep(task)
+        if state.saved is not None:
+            state.refresh()
+        else:
+            state.now = replace(state.now, features=names, named=task.features.named)
+            if taken:
+                state.tasks[name] = first.with_model(made.model, about)
+        return self.one(name, number)
+
+    def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
+        """The first version, as it is written down beside the second."""
+        saved, token = self._state.saved, uuid.uuid4().hex
+        if saved is not None:
+            kept: TaskRow = saved.row(first.name)
+            receipt, at, model, family = kept.receipt, kept.learned_at, kept.model, kept.family
+        else:
+            receipt = receipt_to_store(first.receipt, first.about, names)
+            at, model = time.time(), model_to_store(first.model, names)
+            family = self._state.family.to_dict()
+        return VersionRow(first.name, 1, _BEFORE, receipt, at, {}, model, family, token)
+
+    def all(self, name: str) -> list[Version]:
+        """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""
+        self._state.refresh()
+        self._state.model(name)
+        heads = self._heads(name)
+        if not heads:
+            first = self._state.tasks[name]
+            saved = self._state.saved
+            at = 0.0 if saved is None else saved.row(name).learned_at
+            return [Version(name, 1, _PRESENT, first.receipt, at, _load=lambda: first.model)]
+        return [self._version(head) for head in heads]
+
+    def _version(self, head: VersionHead) -> Version:
+        note = head.note
+        return Version(
+            head.task,
+            head.number,
+            head.state,
+            self._receipt(head.receipt),
+            head.at,
+            note.get("loss"),
+            note.get("loss before"),
+            int(note.get("rows") or 0),
+            lambda: self._loaded(head.task, head.number),
+        )
+
+    def _receipt(self, data: JsonLike) -> Receipt:
+        return receipt_from_store(data, self._state.now.features)
+
+    def one(self, name: str, number: int) -> Version:
+        """One version of a task; those that do not exist are an error."""
+        for version in self.all(name):
+            if version.number == number:
+                return version
+        there = ", ".join(v.name for v in self.all(name))
+        raise BadInput(f"{name!r} has no version {number}; there are {there}.")
+
+    def _loaded(self, name: str, number: int) -> Estimator:
+        row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
+        if row is None:
+            raise BadInput(f"the version {name}@{number} was forgotten by another process.")
+        task = TaskRow(name, "screened", row.model, row.receipt, None, "", row.at, row.family)
+        parts = parts_of_row(self._state.family, task, self._state.now.features)
+        found: Estimator = Learned(name, "screened", parts).model
+        return found
+
+    def check(self, name: str) -> Version | None:
+        """The version that is named, ``diabetes@2``; of a task or version not there an error."""
+        task, number = self._named(name)
+        if number is not None and task in self._state.tasks:
+            return self.one(task, number)
+        if name not in self._state.tasks:
+            self._state.model(name)  # says which tasks there are
+        return None
+
+    def model(self, name: str) -> Estimator:
+        """The model of a task, or of a version of it."""
+        version = self.check(name)
+        found: Estimator = self._state.model(name) if version is None else version.model
+        return found
+
+    def receipt(self, name: str) -> Receipt:
+        """What a task, or a version of it, bought."""
+        version = self.check(name)
+        return self._state.tasks[name].receipt if version is None else version.receipt
+
+    def forget_in_memory(self, name: str) -> None:
+        """Without a store the ledger's book holds the versions."""
+        if self._state.has_ledger:
+            self._book.write(lambda pages: VersionPages(pages).drop(name))
+
+    def rollback(self, name: str) -> Version:
+        """The version before answers again; see :meth:`thrifty.lifetime.task.Task.rollback`."""
+        self._state.refresh()
+        self._state.model(name)
+
+        def work(pages: SqlPages) -> int:
+            versions = VersionPages(pages)
+            heads = versions.heads(name)
+            present = _present(heads)
+            before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
+            if not before:
+                raise BadInput(
+                    f"there is no version of {name!r} before the present one, {name}@{present}."
+                )
+            number = before[-1]
+            versions.put_state(name, present, _BACK)
+            versions.put_state(name, number, _PRESENT)
+            row = versions.one(name, number)
+            assert row is not None
+            if self._state.saved is not None:
+                versions.put_present(name, row.model, row.family, About.of(row.receipt).to_store())
+                pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
+            return number
+
+        number: int = self._book.write(work)
+        if self._state.saved is not None:
+            self._state.refresh()
+        else:
+            row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
+            model, first = self._loaded(name, number), self._state.tasks[name]
+            self._state.tasks[name] = first.with_model(model, About.of(row.receipt))
+        return self.one(name, number)
 
 
 class Task:
@@ -181,3 +552,18 @@ class Task:
         """How the present version does on what became true so far."""
         self._state.refresh()
         return self._outcomes.monitor(self.name)
+
+
+def _present(heads: Sequence[VersionHead]) -> int:
+    """The number of the version that answers."""
+    return next((head.number for head in heads if head.state == _PRESENT), 1)
+
+
+def _grow_features(pages: SqlPages, version: int, names: tuple[str, ...], named: bool) -> None:
+    """New columns are the lifetime's from now on, unless another process was quicker."""
+    n = pages.n_features()
+    if n == len(names):
+        return
+    if pages.version() != version:
+        raise FeaturesMoved
+    VersionPages(pages).put_features(names, named)
