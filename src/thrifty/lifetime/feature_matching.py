@@ -42,9 +42,6 @@ __all__ = [
     "without_lacking",
 ]
 
-#: how alike two names are that are taken for one misspelt, by difflib's measure; set by hand
-_ALIKE = 0.8
-
 
 @runtime_checkable
 class GoesOnWithout(Protocol):
@@ -92,17 +89,13 @@ def without_lacking(
     return model.without(lacking), lacking
 
 
-#: of what a model's features mean to it, beyond this it is asked without them on purpose only
-_MOST_ABSENT = 0.5
-
-
 def _say_absent(name: str, model: Asks, absent: Sequence[str], new: Sequence[str]) -> None:
     """Name columns that are lacking with their share of all importance; refuse too much of it."""
     share = importance_of(model, absent)
     listed = ", ".join(absent[:8]) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
     said = f"X lacks {listed}: {share:.0%} of what the model of {name!r} goes by (importance)"
     beside = f" X has new columns: {', '.join(new[:8])}." if new else ""
-    if share > _MOST_ABSENT:
+    if share > 0.5:
         raise FeaturesChanged(
             f"{said}. Its answers would mean little. Bring these columns or rename them, or say "
             f"missing='ignore' to be answered without.{beside}"
@@ -148,7 +141,7 @@ def _say_alike(lacking: Sequence[str], there: Collection[str]) -> None:
     """A name that is nearly there may be misspelt."""
     lower = {name.lower(): name for name in there}
     for name in lacking:
-        near = difflib.get_close_matches(name.lower(), list(lower), 1, _ALIKE)
+        near = difflib.get_close_matches(name.lower(), list(lower), 1, cutoff=0.8)
         if near:
             warn_user(
                 f"{name!r} is lacking and there is {lower[near[0]]!r}: where that is the same, "

@@ -51,19 +51,6 @@ __all__ = [
     "unbiased_weights",
 ]
 
-#: rows drawn evenly before the first look, and how many more until two classes are there
-_FIRST, _MORE = 40, 20
-#: each round adds this share to the rows there are
-_GROWTH = 0.5
-#: share of the probability that stays even
-_EVEN = 0.5
-#: of the logistic regression on columns of standard deviation 1
-_SHRINKAGE = 10.0
-#: columns that it reads at most, those that vary most
-_COLUMNS = 1000
-#: categories beyond these are taken together
-_CATEGORIES = 20
-
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
@@ -127,7 +114,8 @@ def draw_rows(
         share: Floats = np.ones(len(known))
         if table is not None and enough:
             share = _chances(table, known, codes)
-        size = _FIRST if not drawn else _MORE if not enough else int(_GROWTH * known.sum())
+        # evenly at first, a few more until two classes are there, then by half of what there is
+        size = 40 if not drawn else 20 if not enough else int(0.5 * known.sum())
         some, chance = _draw(share, known, min(max(size, 1), most - drawn), rng)
         said = ask(some)
         answered = some[: len(said)]
@@ -153,10 +141,11 @@ def _chances(table: Floats, known: Bools, codes: Ints) -> Floats:
     there, code = np.unique(codes[seen], return_inverse=True)
     from thrifty.models.fits.logistic import fit_penalised, softmax  # takes long to import
 
-    at, slopes = fit_penalised(table[seen], code, len(there), np.ones(len(seen)), _SHRINKAGE)
+    shrinkage, even = 10.0, 0.5  # of columns of standard deviation 1; what stays even
+    at, slopes = fit_penalised(table[seen], code, len(there), np.ones(len(seen)), shrinkage)
     p = softmax(table @ slopes + at)
     uncertain = np.where(known, 0.0, 1 - (p**2).sum(axis=1) + 1e-9)
-    return np.asarray((1 - _EVEN) * uncertain / uncertain.sum() + _EVEN * ~known / (~known).sum())
+    return np.asarray((1 - even) * uncertain / uncertain.sum() + even * ~known / (~known).sum())
 
 
 def _draw(share: Floats, known: Bools, size: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
@@ -171,7 +160,8 @@ def _draw(share: Floats, known: Bools, size: int, rng: np.random.Generator) -> t
 def free_table(X: Source, prices: Floats) -> Floats | None:
     """What can be read of X for nothing, as columns of mean 0 and standard deviation 1.
 
-    A gap is 0 and has a column of its own; a category has one for each value.
+    A gap is 0 and has a column of its own; a category has one for each of the first 20 values. Of
+    very many columns the 1,000 that vary most.
 
     >>> table = free_table(Source.from_array(np.array([[1.0, 5], [3, 5]])), np.array([0.0, 1]))
     >>> table.tolist()
@@ -185,7 +175,7 @@ def free_table(X: Source, prices: Floats) -> Floats | None:
         values = np.asarray(X.read(every, np.array([f]))[:, 0], dtype=np.float64)
         gap = np.isnan(values)
         if f in X.categories:
-            columns += [values == c for c in range(min(len(X.categories[f]), _CATEGORIES))]
+            columns += [values == c for c in range(min(len(X.categories[f]), 20))]
         else:
             mean = float(values[~gap].mean()) if not gap.all() else 0.0
             columns.append(np.where(gap, mean, values))
@@ -195,7 +185,7 @@ def free_table(X: Source, prices: Floats) -> Floats | None:
     if not made.size:
         return None
     spread = made.std(axis=0)
-    kept = np.argsort(-spread, kind="stable")[:_COLUMNS]
+    kept = np.argsort(-spread, kind="stable")[:1000]
     kept = kept[spread[kept] > 0]
     if not len(kept):
         return None
@@ -279,11 +269,6 @@ class LabelCells:
         return np.where(np.isnan(said), -1.0, said).astype(np.int64)
 
 
-#: B / A above. Chosen on surfaces L(n, c) of rcv1s1_500, spam, tox21_maccs and yeast, confirmed on
-#: tmc2007_500, yahoo_arts_500, support2 and jester_items (docs/howto/answers.md)
-_CELLS_TO_LABELS = 0.5
-#: and the least part: with less of a row more labels tell nothing, on these sets
-_LEAST_READ = 0.2
 #: classes with fewer rows teach nothing and are left out
 _LEAST = 2
 
@@ -399,7 +384,11 @@ def part_read(label: float, row: float) -> float:
     """
     if row <= 0:
         return 1.0
-    return min(1.0, max(_LEAST_READ, math.sqrt(_CELLS_TO_LABELS * label / row)))
+    # B / A above. Chosen on surfaces L(n, c) of rcv1s1_500, spam, tox21_maccs and yeast, confirmed
+    # on tmc2007_500, yahoo_arts_500, support2 and jester_items (docs/howto/answers.md)
+    cells_to_labels = 0.5
+    least = 0.2  # with less of a row more labels tell nothing, on these sets
+    return min(1.0, max(least, math.sqrt(cells_to_labels * label / row)))
 
 
 def _within(labels: LabelCells, money: float) -> Callable[[Ints], Ints]:

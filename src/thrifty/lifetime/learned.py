@@ -39,12 +39,6 @@ __all__ = [
     "receipt_to_store",
 ]
 
-#: features whose cells are listed by name in a store
-_FEW = 256
-#: bytes that the list of all features may take in a store; where it would take more, this many
-#: features stay in it, those of which most was bought
-_LONG, _MOST = 50_000, 10_000
-
 
 @dataclass(frozen=True)
 class StoredModel:
@@ -292,20 +286,20 @@ def receipt_to_store(receipt: Receipt, about: About, features: Sequence[str]) ->
     by one: of such a list the features with most cells are kept. All sums stay exact.
     """
     data = {**receipt.to_dict(), **about.to_store()}
-    if len(receipt.per_feature) <= _FEW:
+    if len(receipt.per_feature) <= 256:  # few enough to be listed by name
         return data
     counts = np.array([receipt.per_feature.get(name, 0) for name in features], dtype=np.int64)
     if int(counts.sum()) != sum(receipt.per_feature.values()):
         return data  # of features that the lifetime does not have
     narrow = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
     packed = base64.b64encode(pack_arrays({"counts": narrow})).decode()
-    if len(packed) > _LONG:
+    if len(packed) > 50_000:
         packed = _packed_most(narrow)
     return {**data, "per_feature": {}, "packed": packed}
 
 
 def _packed_most(counts: AnyArray) -> str:
-    most = np.sort(np.argsort(-counts.astype(np.int64), kind="stable")[:_MOST])
+    most = np.sort(np.argsort(-counts.astype(np.int64), kind="stable")[:10_000])
     steps = np.diff(most, prepend=0).astype(np.int32)
     return base64.b64encode(pack_arrays({"steps": steps, "counts": counts[most]})).decode()
 

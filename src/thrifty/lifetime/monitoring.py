@@ -57,8 +57,7 @@ __all__ = [
 
 #: what a block of outcomes is worth: n1 n0 / (n1 + n0) of its positives and negatives
 BLOCK = 66.5
-#: shares of the first block at which it is judged, and the chance of a false alarm at each; what is
-#: found before :data:`_SPEAKS` is full is told, but that nothing was found says too little
+#: shares of the first block at which it is judged, and the chance of a false alarm at each
 _FIRST_BLOCK = (
     (0.5, 0.0015),
     (0.625, 0.006),
@@ -68,14 +67,9 @@ _FIRST_BLOCK = (
     (0.9375, 0.03),
     (1.0, 0.036),
 )
-_SPEAKS = 0.75
-#: chance of the first of all other decisions on each level; the k-th has it over k to the 1.5
-_LATER = 0.0008
 #: by how many standard errors less the positives count alone, and how far the negatives may have
 #: come along
 _LESS, _ALONG = 0.3, 2.0
-#: for the variance of scores that are all alike
-_TINY = 1e-12
 _NORMAL = NormalDist()
 
 
@@ -117,10 +111,11 @@ class Reference:
         """How far below it outcomes stand, in standard errors."""
         lower, of_lower = _moved_down(self.positives, scores[y])
         higher, of_higher = _moved_down(scores[~y], self.negatives)
-        both = (lower + higher) / max(of_lower + of_higher, _TINY) ** 0.5
-        if higher / max(of_higher, _TINY) ** 0.5 < -_ALONG:
+        tiny = 1e-12  # scores may be all alike
+        both = (lower + higher) / max(of_lower + of_higher, tiny) ** 0.5
+        if higher / max(of_higher, tiny) ** 0.5 < -_ALONG:
             return float(both)
-        return float(max(both, lower / max(of_lower, _TINY) ** 0.5 - _LESS))
+        return float(max(both, lower / max(of_lower, tiny) ** 0.5 - _LESS))
 
 
 def _chance(fallen: float) -> float:
@@ -185,7 +180,8 @@ def watch(reference: Reference, scores: Floats, y: Bools) -> Watched:
     for start, end, chance in _decisions(y):
         if _chance(reference.fallen(scores[start:end], y[start:end])) < chance:
             return Watched(end - 1, end - 1)
-    speaks = _ends(y, _SPEAKS * BLOCK)[:1]
+    # before this much of a block that nothing was found says too little
+    speaks = _ends(y, 0.75 * BLOCK)[:1]
     return Watched(None, int(speaks[0]) if len(speaks) else None)
 
 
@@ -223,7 +219,7 @@ def _decisions(y: Bools) -> Iterator[tuple[int, int, float]]:
     while 2**level <= len(ends):
         size = 2**level
         for k in range(level == 0, len(ends) // size):
-            chance = _LATER / (k + 1) ** 1.5
+            chance = 0.0008 / (k + 1) ** 1.5  # less and less: their sum is small
             found.append((int(starts[k * size]), int(starts[(k + 1) * size]), chance))
         level += 1
     yield from sorted(found, key=lambda one: (one[1], -one[0]))
@@ -250,11 +246,6 @@ def begins(reference: Reference, scores: Floats, y: Bools, places: Sequence[int]
 _BINS = 8
 #: the last bin is that of gaps
 _WIDTH = _BINS + 1
-#: rows that are counted at once
-_AT_ONCE = 8192
-#: how unlikely counts must be, over all features together, and how far shares must have moved (the
-#: population stability index; .1 is where its users begin to look): many rows find any trifle
-_CHANCE, _FAR = 0.01, 0.1
 
 
 @runtime_checkable
@@ -344,8 +335,9 @@ class InputCounts:
         columns, positions = np.array(known, dtype=np.int64).T
         self._make_room(int(rows.max()) + 1)
         _, first = np.unique(rows, return_index=True)  # a row may be asked for twice
-        for start in range(0, len(first), _AT_ONCE):
-            some = first[start : start + _AT_ONCE]
+        at_once = 8192
+        for start in range(0, len(first), at_once):
+            some = first[start : start + at_once]
             told = np.asarray(values[some[:, None], columns], dtype=np.float64)
             self._count(rows[some][:, None], positions, told)
 
@@ -389,6 +381,8 @@ def moved_inputs(
         chance = float(chdtrc(max(int(there.sum()) - 1, 1), statistic))
         a, b = (now + 0.5 / rows), (shares[i] + 0.5 / counted[i])
         distance = float(((a / a.sum() - b / b.sum()) * np.log(a / a.sum() * b.sum() / b)).sum())
-        if chance < _CHANCE / len(asked) and distance > _FAR:
+        # unlikely over all features together; and far, for many rows find any trifle (from a
+        # population stability index of .1 on its users begin to look)
+        if chance < 0.01 / len(asked) and distance > 0.1:
             found.append(Moved(names[i], distance, rows))
     return tuple(sorted(found, key=lambda one: -one.distance))

@@ -38,10 +38,6 @@ from thrifty.untrusted import readable
 __all__ = ["Monitor", "Outcomes", "Period", "read_monitor", "read_monitors"]
 
 _DAY = 86_400.0
-#: 0.2 took moments in milliseconds as they came; in seconds this is the year 5138
-_MILLISECONDS = 1e11
-#: rows of either class that a period needs for an AUROC
-_FEW = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +356,7 @@ def _joined(told: OutcomePages, name: str, version: int) -> tuple[Floats, Bools,
             score.update(zip(arrays["examples"].tolist(), arrays["scores"].tolist()))
     last: dict[int, tuple[float, int]] = {}
     for at, arrays in told.outcomes(name):
-        at = at / 1000 if at > _MILLISECONDS else at
+        at = at / 1000 if at > 1e11 else at  # 0.2 took milliseconds; in seconds the year 5138
         for example, label in zip(arrays["examples"].tolist(), arrays["labels"].tolist()):
             last.pop(example, None)
             last[example] = (at, label)
@@ -397,7 +393,7 @@ def _month(at: float) -> float:
 def _period(begins: float, scores: Floats, y: Bools) -> Period:
     n, positives = len(y), int(y.sum())
     auroc, low, high = None, None, None
-    if positives >= _FEW and n - positives >= _FEW:
+    if min(positives, n - positives) >= 5:
         here = Reference(scores[~y], scores[y])
         auroc, (low, high) = here.auroc, here.interval()
     share, z2 = positives / n, 1.96**2
