@@ -52,6 +52,18 @@ def test_a_budget_is_a_limit(limit):
     assert 0 < life.learn("ill", source, y).receipt.cost <= 500
 
 
+def test_where_no_whole_row_may_be_bought_that_is_said_and_what_is_free_is_learned():
+    source, y, asked = lab()
+    life = thrifty.Lifetime(budget=thrifty.Budget(per_example=1), random_state=0)
+    with pytest.raises(thrifty.errors.BudgetExceeded, match="allowed per example"):
+        life.learn("ill", source, y)
+    assert not asked and not life.balance().spent
+    X = np.random.default_rng(0).normal(size=(N, 3))
+    budget = thrifty.Budget(per_example=1)
+    life = thrifty.Lifetime(prices=[0, 1, 1], budget=budget, random_state=0)
+    assert life.learn("free", X, X[:, 0] > 0).receipt.cost == 0
+
+
 @pytest.mark.parametrize("family", [thrifty.Trees(max_depth=3), thrifty.Lists(max_depth=2)])
 def test_the_papers_families_need_a_budget_where_a_source_costs(family):
     source, y, asked = lab()

@@ -282,3 +282,68 @@ def test_a_prediction_that_a_budget_refused_spends_its_limit_once(tmp_path):
     assert costs.max() <= 2e6 and (costs / 1e6 == once.receipt.cost_per_row).all()
     assert not made.bill().twice
     assert life.bill()["cost"].sum() == life.balance().spent
+
+
+class Doctors:
+    """Oracles of a table's rows; the first so many calls are answered, then they are closed."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(3)
+        self.table, self.asked, self.left = rng.random((300, 3)), [], 10**9
+        self.truth = self.table[:, 0] + 0.2 * rng.normal(size=300) > 0.5
+
+    def oracle(self, name: str, price: float, **more) -> thrifty.Oracle:
+        def ask(rows):
+            self.left -= 1
+            if self.left < 0:
+                raise NotBilled("closed")
+            self.asked.extend((name, row) for row in rows)
+            right = self.truth[rows] if name == "doctor" else self.table[rows, 0] > 0.5
+            sure = np.abs(self.table[rows, 0] - 0.5) + 0.5
+            return list(zip(right.tolist(), sure.tolist())) if more else right
+
+        return thrifty.Oracle(ask, price=price, name=name, attempts=1, max_examples=10, **more)
+
+    def life(self, store=None):
+        life = thrifty.Lifetime(prices=0, store=store, random_state=0)
+        life.learn("t", self.table[:40], self.truth[:40])
+        return life
+
+    def answer(self, life, cascade=False, seed=None, **call):
+        some = [self.oracle("cheap", 0.1, confidence=True)] if cascade else []
+        call = {"agree": 0.9, "cascade": some, "random_state": seed, **call}
+        return life.answer("t", self.table, oracle=self.oracle("doctor", 1), **call)
+
+
+@pytest.mark.parametrize(
+    ("kept", "cascade", "seed"), [(True, True, 0), (False, False, 0), (True, False, None)]
+)
+def test_an_answer_that_broke_off_asks_about_the_same_rows(tmp_path, kept, cascade, seed):
+    """Labels of the call that broke off would certify nothing, and others would be bought."""
+    made, once = Doctors(), Doctors()
+    life = made.life(tmp_path / "s.db" if kept else None)
+    made.left = 7 if cascade else 2
+    with pytest.raises(NotBilled):
+        made.answer(life, cascade, seed)
+    broken, made.left = list(made.asked), 10**9
+    answers = made.answer(life, cascade, seed)
+    assert broken and len(set(made.asked)) == len(made.asked) > len(broken)
+    cost = answers.receipt.cost + sum(one.cost for one in answers.members)
+    assert cost == pytest.approx(life.balance().spent) == pytest.approx(life.bill()["cost"].sum())
+    assert answers.certificate.cost == answers.receipt.cost or cascade
+    if seed is not None:
+        whole = once.answer(once.life(), cascade, seed)
+        assert sorted(made.asked) == sorted(once.asked)
+        assert (answers.values == whole.values).all()
+        assert answers.certificate.cost == whole.certificate.cost
+
+
+def test_an_answer_that_ran_out_of_money_does_not_spend_it_anew(tmp_path):
+    made = Doctors()
+    life = made.life(tmp_path / "s.db")
+    for _ in range(3):
+        with pytest.raises(BudgetExceeded):
+            made.answer(life, agree=0.99, spend=30)
+    assert 0 < len(made.asked) == life.balance().spent <= 30
+    made.answer(life, agree=0.99, spend=300)
+    assert len(made.asked) == len(set(made.asked)) == life.balance().spent > 30

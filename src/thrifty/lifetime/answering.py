@@ -22,7 +22,7 @@ from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ProviderError
 from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
-from thrifty.lifetime.state import LifetimeState
+from thrifty.lifetime.state import LifetimeState, call_key
 from thrifty.typing import AnyArray, MoneyLike, TableLike
 
 __all__ = ["Answering", "Answers", "MemberUse", "Promise"]
@@ -160,8 +160,12 @@ class Answering:
         _check_members(oracle, cascade)
         model = None if prediction is None else _ModelAnswers.of(prediction, oracle)
         source = self._doors.source_of(X, None, {})
-        asked = self._open(name, source, oracle, cascade, spend)
-        state, rng = _State(asked, source.n_examples), np.random.default_rng(seed)
+        said = (*_listed(model), repr(wanted), str(spend), str(seed))
+        asked = self._open(name, source, oracle, cascade, spend, said)
+        state = _State(asked, source.n_examples)
+        # of a call that broke off the account is the same, and nobody could know it before
+        by_account = int.from_bytes(asked.runs[0].account.encode())
+        rng = np.random.default_rng(by_account if seed is None else seed)
         try:
             state.look_up()
             if cascade:
@@ -173,7 +177,7 @@ class Answering:
                 codes, doubt, side, found = model.codes, model.doubt, model.codes, None
             certificates = []
             for target in wanted.targets(codes, oracle):
-                spent, known = asked.labels.cells.receipt().cost, state.known
+                spent, known = asked.labels.spent, state.known
                 done = certify(
                     target,
                     doubt,
@@ -184,8 +188,7 @@ class Answering:
                     known=known,
                     wrong=known & target.wrong(state.said, codes),
                 )
-                receipt = asked.labels.cells.receipt()
-                cost, currency = receipt.cost - spent, receipt.currency
+                cost, currency = asked.labels.spent - spent, asked.labels.cells.currency
                 certificates.append(
                     certificate_of(done, confidence, int(known.sum()), cost, currency)
                 )
@@ -195,16 +198,26 @@ class Answering:
             if isinstance(error, BudgetExceeded):
                 raise _no_certificate(name, state, prediction, error) from error
             raise
-        whole, *_ = [self._runs.end(run) for run in asked.runs]
+        # broken off until the oracle's, the first, has ended
+        whole = [self._runs.end(run) for run in asked.runs[::-1]][-1]
         base = oracle.values(codes) if prediction is None or cascade else prediction.values
         values = _merged(base, state, oracle)
         uses = () if found is None else asked.uses(found, state.known, model is not None)
         return Answers(values, state.known, tuple(certificates), whole, prediction, uses)
 
     def _open(
-        self, name: str, source: Source, oracle: Oracle, cascade: Sequence[Oracle], spend: MoneyLike
+        self,
+        name: str,
+        source: Source,
+        oracle: Oracle,
+        cascade: Sequence[Oracle],
+        spend: MoneyLike,
+        said: Sequence[object],
     ) -> _Asked:
-        """Doors to the oracle and to every member, each with an account of its own."""
+        """Doors to the oracle and to every member, each with an account of its own.
+
+        Where this very call broke off it goes on under the same accounts: ``said`` in it.
+        """
         asked = (oracle, *cascade)
         accounts = [new_account(name) for _ in asked]
         rows = np.arange(source.n_examples)
@@ -213,6 +226,13 @@ class Answering:
             return LabelCells(self._doors, asked[k], source, name, accounts[k], spend=most)
 
         doors = [door(k) for k in range(len(asked))]
+        places = (name, [one.cells.source_name for one in doors], *said)
+        calls = [call_key(one.cells, one.told, *places) for one in doors]
+        for k, call in enumerate(calls):
+            earlier = self._runs.broke_off(call)
+            if earlier is not None:
+                accounts[k] = earlier
+                doors[k] = door(k)
         currency = one_currency({one.cells.currency for one in doors}, "a cascade")
         most = read_spend(spend, currency, lambda: sum(one.price_of(rows) for one in doors))
         if most is not None:
@@ -224,10 +244,11 @@ class Answering:
                 one.source,
                 one.cells,
                 Owned(source.n_examples, len(one.features)),
+                call=call,
                 place=one.source.name,
                 ours=False,
             )
-            for account, one in zip(accounts, doors)
+            for account, one, call in zip(accounts, doors, calls)
         ]
         for run in runs:
             self._runs.begin(run)
@@ -250,7 +271,7 @@ class _Asked:
         """Refuse what would cost more in all than was said."""
         if self._most is None:
             return
-        left = self._most - sum(one.cells.receipt().cost for one in self.doors)
+        left = self._most - sum(one.spent for one in self.doors)
         needed = door.price_of(rows)
         if needed > left + 1e-12:
             raise BudgetExceeded(
@@ -322,6 +343,11 @@ class _ModelAnswers:
 
     def ask(self, rows: Ints) -> tuple[Ints, Floats]:
         return self.codes[rows], 1 - self.doubt[rows]
+
+
+def _listed(model: _ModelAnswers | None) -> tuple[object, ...]:
+    """What the model answers, as what is said in a call."""
+    return () if model is None else (model.codes, model.doubt)
 
 
 def _check_members(oracle: Oracle, cascade: Sequence[Oracle]) -> None:

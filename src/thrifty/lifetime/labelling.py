@@ -243,6 +243,11 @@ class LabelCells:
         """What a row costs that nobody owns."""
         return to_units(self.cells.price_of_an_example())
 
+    @property
+    def spent(self) -> float:
+        """What was paid for all that was asked through this door."""
+        return float(self.cells.cost_per_row().sum())
+
     def known_rows(self) -> Ints:
         """Rows whose labels cost nothing now."""
         return np.union1d(np.flatnonzero(self.told >= 0), self.cells.owned_rows([0]))

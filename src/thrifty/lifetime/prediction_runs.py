@@ -324,7 +324,7 @@ class PredictionRuns:
         run = self.open(name, model, X, owned=owned)
         if not run.source.free and not spend is per_row is None:
             call = call_key(run.cells, name, features, str(spend), str(per_row), *said)
-            earlier = self._broke_off(call)
+            earlier = self.broke_off(call)
             if earlier is not None:
                 run = self.open(name, model, X, account=earlier)
         rows, cells = run.rows, run.cells
@@ -410,7 +410,7 @@ class PredictionRuns:
         if not run.source.free and not run.all_owned and (saved is not None or run.call):
             self._doors.ledger.book.write(work)
 
-    def _broke_off(self, call: str) -> str | None:
+    def broke_off(self, call: str) -> str | None:
         """The account of this very call, where it was made before and did not come to its end."""
 
         def work(pages: SqlPages) -> str | None:

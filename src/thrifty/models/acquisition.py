@@ -158,7 +158,11 @@ class _Acquisition:
             values = np.asarray(self.cells.get(every, free), dtype=np.float64)
         kept: list[int] = []
         if self.offers.units:
-            kept = self._all_levels()
+            try:
+                kept = self._all_levels()
+            except BudgetExceeded:
+                if not len(free):  # else that is learned from all the same
+                    raise
             self._take_owned(self.offers.features(kept))
         return Bought(
             self.rows.upto(self.n), self.columns, self.score, self.offers.features(kept), free,
@@ -267,6 +271,8 @@ class _Acquisition:
                 break
             except BudgetExceeded:  # prices were what is expected, and more has to be set aside
                 rows = rows[: len(rows) // 2]
+                if not len(rows) and not self.n:
+                    raise  # a budget for an example, for instance: there is nothing to learn from
                 if not len(rows):
                     self.left = 0.0
                     return
