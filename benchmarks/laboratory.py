@@ -68,7 +68,7 @@ class Patients:
         self.free = np.flatnonzero(self.tariff.marginal == 0)
 
     def price(self, owned, wanted) -> float:
-        return self.tariff.one_price(frozenset(owned), frozenset(wanted)) / 1e6
+        return self.tariff.priced(frozenset(owned), frozenset(wanted))[0] / 1e6
 
     def source(self, X) -> thrifty.Source:
         return thrifty.Source.from_array(X, feature_names=self.names, allow_missing=True)

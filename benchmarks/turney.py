@@ -102,7 +102,7 @@ def one_split(name: str, seed: int) -> list[dict[str, object]]:
     train, test = rows[:cut], rows[cut:]
 
     def price(owned, wanted):
-        return tariff.one_price(owned, wanted) / 1e6
+        return tariff.priced(owned, wanted)[0] / 1e6
 
     groups = [tuple(draw.members) for draw in tariff.draws if draw.kind == "group"]
     found = ours((X[train], y[train]), X[test], price, groups, n_classes, seed)

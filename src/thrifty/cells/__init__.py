@@ -1,9 +1,8 @@
-"""Cells: one feature on one example, what is bought. ``Cells`` is the only door to them."""
+"""Cells: one feature on one example, what is bought. ``Cells`` is the only reader of them."""
 
 from typing import TYPE_CHECKING
 
 from thrifty.cells.cells import Cells
-from thrifty.cells.door import Door
 from thrifty.cells.ledger.ledger import Balance, Ledger, OpenPurchase
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.ledger.receipt import Receipt
@@ -26,7 +25,6 @@ __all__ = [
     "Budget",
     "Cells",
     "ChatServer",
-    "Door",
     "Ledger",
     "OpenPurchase",
     "Oracle",

@@ -1,7 +1,7 @@
-"""The one door to values.
+"""The reader: the only way to values, what they would cost, and what they did cost.
 
-A learner asks for ``(rows, features)`` and gets values; the door charges each distinct cell once,
-however often and in whatever shape it is asked for. A learner never sees the source behind it.
+A learner asks for ``(rows, features)`` and gets values; each distinct cell is charged once, however
+often and in whatever shape it is asked for. A learner never sees the source behind it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty import kernels
-from thrifty.cells.account import Account, FreeAccount
-from thrifty.cells.bill import Bill, Pricing
-from thrifty.cells.features import Features, Match, MatchedFeatures, checked_indices
+from thrifty.cells.account import FreeAccount
+from thrifty.cells.features import FeatureColumns, Match, checked_indices
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.paid import PaidAccount
 from thrifty.cells.ledger.receipt import Receipt
-from thrifty.cells.prices.money import minor_units, to_units
+from thrifty.cells.prices.money import UNIT, minor_units, read_amount, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
+from thrifty.cells.prices.tariff import Tariff, margins, prices_after
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.some_rows import row_keys
@@ -38,8 +38,8 @@ Looks: TypeAlias = tuple[tuple[NDArray[np.int64], NDArray[np.uint64]], ...]
 class Cells:
     """The cells of one task.
 
-    A door has four parts: its features, an account that reads and counts (free, or paid for
-    through a ledger), the pricing of what is not there yet and the bill of what is.
+    Behind them stands an account that reads and counts by the source's own columns: of a table that
+    is free to read, or of a source that is paid for through a ledger.
 
     Parameters
     ----------
@@ -98,38 +98,47 @@ class Cells:
         match: Match | None = None,
     ) -> None:
         self._source: Source = as_source(source, categories=True)
-        self._features = (
-            Features(self._source) if match is None else MatchedFeatures(self._source, match)
-        )
+        self.features = FeatureColumns(self._source, match)
         self._spend = spend
-        self._account: Account
+        self._account: FreeAccount | PaidAccount
         if isinstance(self._source, CallableSource):
             self._account = PaidAccount.opened(
                 self._source, prices, ledger, task, spend=spend, is_task=is_task, to_buy=to_buy
             )
         else:
+            only = self.features.only
             self._account = FreeAccount(
-                self._source,
-                prices,
-                owned,
-                ledger,
-                only=self._features.only,
-                spend=spend,
-                is_task=is_task,
+                self._source, prices, owned, ledger, only=only, spend=spend, is_task=is_task
             )
-        self._pricing = Pricing(self._account, self._source.n_examples, self._source.n_features)
-        self._bill = Bill(self._account, self._source)
-        self._keys: NDArray[np.uint64] | None = None
         # what orders cost depends on what was asked before: a prediction is told call by call
-        tariff = self._account.tariff
-        told = not is_task and tariff is not None and bool(tariff.parts)
+        told = not is_task and self._tariff is not None and bool(self._tariff.parts)
         self._calls: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = [] if told else None
-        #: what went through this door, a bit per cell
-        self.meter: Meter = self._account.meter
+        self._show(self.features)
+
+    def _show(self, features: FeatureColumns) -> None:
+        """Which features there are here, and their prices."""
+        #: which there are, and where the source keeps them
+        self.features = features
+        self._keys: NDArray[np.uint64] | None = None
         #: what a cell of each feature costs, where nothing is bought yet
-        self.prices: NDArray[np.float64] = self._account.each
-        if match is not None:
-            self.prices = self._features.spread(self._account.each, np.ones(self.n_features))
+        self.prices: NDArray[np.float64]
+        self.prices = features.spread(self._account.each, np.ones(features.n))
+
+    def _share(self, other: Cells, features: FeatureColumns) -> None:
+        """Other features of the same cells, which are charged and limited together."""
+        self._source, self._account, self._spend = other._source, other._account, other._spend
+        self._calls, self.row_seed = other._calls, other.row_seed
+        self._show(features)
+
+    @property
+    def meter(self) -> Meter:
+        """What went through, a bit per cell."""
+        return self._account.meter
+
+    @property
+    def _tariff(self) -> Tariff | None:
+        """Fees, orders and amounts of money; None where every column is sold by itself."""
+        return self._account.tariff
 
     def is_another_call(self) -> None:
         """What an earlier run of this task bought is shown as bought, and not at its price.
@@ -144,13 +153,11 @@ class Cells:
         """Others have paid for some of it meanwhile: what was looked at is counted again."""
         assert isinstance(self._account, FreeAccount)
         self._account.own(owned)
-        self.meter = self._account.meter
 
     @property
     def tied(self) -> NDArray[np.int64]:
         """Columns of the source whose prices depend on what else is there."""
-        tariff = self._account.tariff
-        return np.zeros(0, dtype=np.int64) if tariff is None else tariff.tied
+        return np.zeros(0, dtype=np.int64) if self._tariff is None else self._tariff.tied
 
     # What there is.
 
@@ -160,7 +167,7 @@ class Cells:
 
     @property
     def n_features(self) -> int:
-        return self._features.n
+        return self.features.n
 
     @property
     def examples(self) -> tuple[str, ...] | None:
@@ -169,32 +176,32 @@ class Cells:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        return self._features.names
+        return self.features.names
 
     @property
     def boolean(self) -> NDArray[np.bool_]:
         """Which features are Boolean; the others are numbers or categories."""
-        return self._features.boolean
+        return self.features.boolean
 
     @property
     def categories(self) -> Mapping[int, tuple[str, ...]]:
         """Of each feature that is a category, by index: what its cells' numbers stand for."""
-        return self._features.categories
+        return self.features.categories
 
     @property
     def absent(self) -> NDArray[np.bool_]:
         """Features that are known elsewhere and that this source lacks: constant 0, free."""
-        return self._features.absent
+        return self.features.absent
 
     @property
     def offered(self) -> NDArray[np.int64]:
         """The source's columns that can be had through this door."""
-        return self._features.offered
+        return self.features.offered
 
     @property
     def n_offered(self) -> int:
         """How many there are."""
-        return self._features.n_offered
+        return self.features.n_offered
 
     @property
     def is_free(self) -> bool:
@@ -225,10 +232,6 @@ class Cells:
         seed = [salt, self.row_seed] if self.row_seed else salt
         return np.random.default_rng(seed).permutation(self.n_examples)
 
-    def cell_of(self, features: object) -> NDArray[np.int64]:
-        """Which cell each feature is read from; bits of one cell have the same."""
-        return self._which(features)
-
     def _which(self, features: object) -> NDArray[np.int64]:
         return checked_indices(features, self.n_features, "feature")
 
@@ -238,10 +241,10 @@ class Cells:
         """Values of rows x features, shape (len(rows), len(features))."""
         at = checked_indices(rows, self.n_examples, "row")
         which = self._which(features)
-        if not self._features.matched:
+        if self.features.place is None:
             out = self._read(at, which)
         else:
-            columns = self._features.columns(which)
+            columns = self.features.columns(which)
             here = columns >= 0
             block = self._read(at, columns[here])
             out = np.zeros((len(block), len(columns)), dtype=block.dtype)
@@ -261,9 +264,9 @@ class Cells:
 
         Bits outside the mask are 0: what was not paid for is not shown.
         """
-        if not self._features.matched:
+        if self.features.place is None:
             return self._account.columns(features, mask)
-        columns = self._features.columns(features)
+        columns = self.features.columns(features)
         here = columns >= 0
         out = np.zeros((len(features), len(mask)), dtype=np.uint64)
         out[here] = self._account.columns(columns[here], mask)
@@ -271,7 +274,7 @@ class Cells:
 
     def everything(self) -> NDArray[np.uint64]:
         """Buy every cell; all features, which must be Boolean, in tiles."""
-        if not self._features.matched:
+        if self.features.place is None:
             return self._account.tiles()
         n = self.n_examples
         tiles = kernels.empty_tiles(self.n_features, n)
@@ -283,7 +286,7 @@ class Cells:
 
     def table(self) -> AnyArray:
         """Buy every cell; all values (S, N), whatever their kind. Not to be written to."""
-        if not self._features.matched:
+        if self.features.place is None:
             return self._account.table()
         return self.get(np.arange(self.n_examples), np.arange(self.n_features))
 
@@ -306,23 +309,35 @@ class Cells:
     @property
     def currency(self) -> str:
         """The currency of the prices; "" where they have none."""
-        tariff = self._account.tariff
-        return "" if tariff is None else tariff.currency
+        return "" if self._tariff is None else self._tariff.currency
 
     def price_of_an_example(self) -> int:
         """What all features cost on an example that has none of them, in minor units."""
-        return self._pricing.of_an_example(self.offered)
+        tariff, offered = self._tariff, self.offered
+        if tariff is None:
+            return read_amount(round(float(self._account.each[offered].sum()), 6), "price")[0]
+        if tariff.parts or tariff.roots:
+            return tariff.priced(frozenset(), frozenset(offered.tolist()))[0]
+        drawn = {d for f in offered.tolist() for d in tariff.needs[f]}
+        fees: int = sum(tariff.draws[d].fee for d in drawn)
+        return total(tariff.own[offered]) + fees
 
     @property
     def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
         """Paid once per example for several features: (fee, features); ``prices`` hold it too."""
-        fees = self._pricing.fees()
-        return tuple((fee, self._features.of_columns(members)) for fee, members in fees)
+        tariff = self._tariff
+        if tariff is None:
+            return ()
+        some = [(d.fee, d.members) for d in tariff.draws if d.kind != "order"]
+        some.append((tariff.usual_call, tuple(range(self._source.n_features))))
+        return tuple((to_units(fee), self.features.of_columns(m)) for fee, m in some if fee)
 
     @property
     def orders(self) -> tuple[tuple[int, ...], ...]:
         """Features that are bought together: by one order, or all from one test."""
-        return tuple(self._features.of_columns(members) for members in self._pricing.orders())
+        draws = () if self._tariff is None else self._tariff.draws
+        together = (draw.members for draw in draws if draw.kind in ("order", "test"))
+        return tuple(self.features.of_columns(some) for some in together if len(some) > 1)
 
     @property
     def alternatives(self) -> tuple[tuple[int, ...], ...]:
@@ -333,9 +348,8 @@ class Cells:
         >>> thrifty.protocol.Cells(np.eye(2), prices).alternatives
         ((1, 0),)
         """
-        tariff = self._account.tariff
-        several = () if tariff is None else tariff.alternatives
-        found = tuple(self._features.of_columns(members) for members in several)
+        several = () if self._tariff is None else self._tariff.alternatives
+        found = tuple(self.features.of_columns(members) for members in several)
         for members in found:
             self._answered_alike(members)
         return tuple(members for members in found if len(members) > 1)
@@ -358,7 +372,7 @@ class Cells:
 
         The tokens of a text in front of the questions, for instance.
         """
-        return self._pricing.call()
+        return 0.0 if self._tariff is None else to_units(self._tariff.usual_call)
 
     @property
     def shared_prices(self) -> NDArray[np.float64]:
@@ -374,18 +388,34 @@ class Cells:
         ([9.0, 9.0], [5.0, 5.0])
         """
         fees, prices = self.fees, np.asarray(self.prices, dtype=np.float64)
-        whole = self._pricing.of_all_ordered()
-        if (not fees and whole is None) or not prices.sum() > 0:
+        tariff = self._tariff
+        if not prices.sum() > 0 or tariff is None or not (fees or tariff.parts):
             return prices
-        if whole is None:
-            whole = float(prices.sum()) - sum(fee * (len(members) - 1) for fee, members in fees)
+        whole = float(prices.sum()) - sum(fee * (len(members) - 1) for fee, members in fees)
+        if tariff.parts:
+            every = frozenset(range(self._source.n_features))
+            whole = to_units(tariff.priced(frozenset(), every)[0])
         return np.asarray(prices * (whole / float(prices.sum())), dtype=np.float64)
 
     def row_costs(self, rows: object, features: object) -> NDArray[np.float64]:
         """What these features would cost on each row, given what is owned; nothing is bought."""
         at = checked_indices(rows, self.n_examples, "row")
-        columns = self._features.columns(np.unique(self._which(features)))
-        return self._pricing.row_costs(at, columns[columns >= 0])
+        columns = np.unique(self.features.columns(self._which(features)))
+        columns = columns[columns >= 0]
+        if self._tariff is not None:
+            mask = kernels.mask_of_rows(at, self.n_examples)
+            bill = self._tariff.bill(columns, mask, self._account.holdings(columns))
+            return np.asarray(bill.per_row(self.n_examples)[at] / UNIT, dtype=np.float64)
+        costs = np.zeros(len(at))
+        some = max(1, (1 << 20) // max(len(at), 1))
+        for start in range(0, len(columns), some):  # a wide table takes no table of prices
+            part = columns[start : start + some]
+            costs += self._unknown(at, part) @ self._account.each[part]
+        return costs
+
+    def _unknown(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which cells of a table are not owned, and exist."""
+        return np.asarray(kernels.unpack_columns(self.meter.settled(columns), rows) == 0)
 
     def price_of(self, rows: object, features: object) -> float:
         """What rows x features would cost, given what is owned; nothing is bought.
@@ -406,8 +436,11 @@ class Cells:
         >>> cells.price_between([0], [0, 1])
         3.0
         """
-        had, new = self._features.in_source(owned), self._features.in_source(wanted)
-        return self._pricing.between(had, new)
+        had = frozenset(f for f in self.features.in_source(owned) if f >= 0)
+        new = frozenset(f for f in self.features.in_source(wanted) if f >= 0) - had
+        if self._tariff is None:
+            return float(sum(self._account.each[f] for f in new))
+        return to_units(self._tariff.priced(had, new)[0])
 
     def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
         """What each feature costs on an example that was asked some: at a node below them.
@@ -419,20 +452,24 @@ class Cells:
         >>> thrifty.protocol.Cells(np.eye(2), prices).prices_after([0]).tolist()
         [0.0, 1.0]
         """
-        asked = [f for f in self._features.in_source(features) if f >= 0]
-        found = self._pricing.after(asked)
-        return self.prices if found is None else self._features.spread(found, self.prices)
+        asked = [f for f in self.features.in_source(features) if f >= 0]
+        tariff = self._tariff
+        if not asked or tariff is None or not (tariff.draws or tariff.parts or tariff.roots):
+            return self.prices
+        return self.features.spread(prices_after(tariff, asked), self.prices)
 
     @property
     def sells_together(self) -> bool:
         """Whether some features are filled by orders, so that they may come with others."""
-        return self._pricing.sold_together()
+        return self._tariff is not None and bool(self._tariff.parts or self._tariff.roots)
 
     @property
     def depends(self) -> NDArray[np.bool_]:
         """Which features' prices depend on what else is owned of the same example."""
-        out = np.zeros(self.n_features, dtype=np.bool_)
-        out[list(self._features.of_columns(self._pricing.depending()))] = True
+        out, tariff = np.zeros(self.n_features, dtype=np.bool_), self._tariff
+        if tariff is not None:
+            columns = {*tariff.tied.tolist(), *tariff.roots, *tariff.computed}
+            out[list(self.features.of_columns(columns))] = True
         return out
 
     def margins(self, rows: object, features: object) -> NDArray[np.float64]:
@@ -446,12 +483,14 @@ class Cells:
         [[0.0, 0.0], [5.0, 5.0]]
         """
         at = checked_indices(rows, self.n_examples, "row")
-        columns = self._features.columns(self._which(features))
+        columns = self.features.columns(self._which(features))
         here = columns >= 0
-        if here.all():
-            return self._pricing.margins(at, columns)
-        out = np.zeros((len(at), len(columns)))
-        out[:, here] = self._pricing.margins(at, columns[here])
+        out, some = np.zeros((len(at), len(columns))), columns[here]
+        if self._tariff is None:
+            out[:, here] = self._unknown(at, some) * self._account.each[some]
+        else:
+            there = self._account.holdings(some)
+            out[:, here] = margins(self._tariff, some, at, self.n_examples, there) / UNIT
         return out
 
     def owned_rows(self, features: object) -> NDArray[np.int64]:
@@ -463,7 +502,7 @@ class Cells:
         >>> cells.owned_rows([1]).tolist(), cells.owned_rows([0, 1]).tolist()
         ([0, 2], [])
         """
-        columns = self._features.columns(self._which(features))
+        columns = self.features.columns(self._which(features))
         return self.meter.known_rows(columns[columns >= 0])
 
     def owns_any_of(self, row: int) -> bool:
@@ -476,8 +515,32 @@ class Cells:
     # What went through, and what it has cost.
 
     def receipt(self) -> Receipt:
-        """What has been bought through this door so far."""
-        return self._bill.receipt(self._features, self.currency)
+        """What has been bought so far."""
+        account, names, meter = self._account, self._source.feature_names, self.meter
+        n, n_offered, only = self.n_examples, self.n_offered, self.features.only
+        bought = meter.bought_per_feature
+        cells, reused, some = kernels.tally(bought, meter.reused_per_feature)  # type: ignore[no-untyped-call]
+        there_was = n * n_offered - meter.n_absent(only) - account.owned_cells(only)
+        return Receipt(
+            cells=int(cells),
+            cost=float(cells) if account.one_each else account.cost(),  # 1 each: as many
+            reused_cells=int(reused),
+            avoided_cells=there_was - int(cells),
+            max_cells_per_example=meter.max_per_example(),
+            n_examples=n,
+            n_features=n_offered,
+            currency=self.currency,
+            per_feature=dict(zip(map(names.__getitem__, some.tolist()), bought[some].tolist())),
+            lines=self._lines(),
+            gaps=account.gaps(),
+        )
+
+    def _lines(self) -> tuple[tuple[str, int, float], ...]:
+        """The bill line by line; none where nothing but cells has a price."""
+        tariff = self._tariff
+        if tariff is None or not (tariff.draws or tariff.parts or tariff.per_call is not None):
+            return ()
+        return tuple((x.what, x.count, to_units(x.amount)) for x in self._account.lines())
 
     @property
     def paid_looks(self) -> Looks:
@@ -500,16 +563,11 @@ class Cells:
         """How many distinct cells were bought through this door so far."""
         return int(self.meter.bought_per_feature.sum())
 
-    @property
-    def everything_is_bought(self) -> bool:
-        """Whether every cell of the task was looked at through this door."""
-        seen = self.meter.bought_per_feature.sum() + self.meter.reused_per_feature.sum()
-        return int(seen) >= self.n_examples * self.n_features
-
     def looked_at(self, row: int, feature: int) -> bool:
-        """Whether a cell has gone through this door."""
-        (column,) = self._features.in_source([feature])
-        return column >= 0 and self._bill.looked_at(row, column)
+        """Whether a cell has gone through."""
+        (column,) = self.features.in_source([feature])
+        word = self.meter.touched[column, row >> 6] >> np.uint64(row & 63)
+        return column >= 0 and (self.meter.everything or bool(word & np.uint64(1)))
 
     def cells_per_row(self) -> NDArray[np.int64]:
         """How many cells were bought on each example so far."""
@@ -517,11 +575,58 @@ class Cells:
 
     def cost_per_row(self) -> NDArray[np.float64]:
         """What was bought on each example so far, at its price."""
-        return self._bill.cost_per_row()
+        account, tariff, meter = self._account, self._tariff, self.meter
+        if tariff is not None and (tariff.parts or not self.is_free):
+            return np.asarray(account.row_costs() / UNIT, dtype=np.float64)
+        columns = np.flatnonzero(meter.bought_per_feature)
+        each = tariff.own / UNIT if tariff is not None else account.each
+        costs = meter.bought_bits(columns).T @ each[columns]
+        for d, draw in enumerate(() if tariff is None else tariff.draws):
+            if draw.fee and tariff is not None:
+                costs += to_units(draw.fee) * meter.first_bits(tariff.needing(d))
+        return np.asarray(costs, dtype=np.float64)
 
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
-        """What this door paid for each of these cells of one row; a fee with the first of them."""
-        return self._bill.paid_on(row, self._features.in_source(features), self._calls)
+        """What was paid for each of these cells of one row; a fee with the first of them."""
+        columns, tariff, meter = self.features.in_source(features), self._tariff, self.meter
+        if tariff is not None and tariff.parts:
+            return self._paid_in_turn(tariff, row, columns)
+        out: list[float] = []
+        seen: set[int] = set()
+        for i, f in enumerate(columns):
+            if f < 0 or f in columns[:i] or not meter.bought_bits(np.array([f]))[0, row]:
+                out.append(0.0)
+                continue
+            if tariff is None:
+                out.append(float(self._account.each[f]))
+                continue
+            minor = int(tariff.own[f])
+            for d in set(tariff.needs[f]) - seen:
+                seen.add(d)
+                if meter.first_bits(tariff.needing(d))[row]:
+                    minor += tariff.draws[d].fee
+            out.append(to_units(minor))
+        return out
+
+    def _paid_in_turn(self, tariff: Tariff, row: int, columns: Sequence[int]) -> list[float]:
+        """Of columns that orders fill: call by call, each column what it adds to its call."""
+        asked = [np.array([f]) for f in dict.fromkeys(columns)]
+        if self._calls is not None:
+            asked = [wanted for rows, wanted in self._calls if row in rows]
+        every = np.arange(self._source.n_features)
+        bought = self.meter.bought_bits(every)[:, row].astype(np.bool_)
+        had = kernels.unpack_columns(self.meter.had(every), np.array([row]))[0].astype(np.bool_)
+        owned = frozenset(np.flatnonzero(had & ~bought).tolist())
+        paid: dict[int, int] = {}
+        for call in asked:
+            wanted: frozenset[int] = frozenset()
+            before, filled = 0, owned
+            for f in [f for f in call.tolist() if f >= 0 and f not in owned]:
+                wanted |= {f}
+                price, filled = tariff.priced(owned, wanted)
+                paid[f], before = paid.get(f, 0) + price - before, price
+            owned |= filled
+        return [to_units(paid.pop(f, 0)) for f in columns]
 
 
 class Opening(TypedDict, total=False):

@@ -1,9 +1,10 @@
-"""Which features a door has, and where the source keeps each of them."""
+"""Which features a reader has, and where the source keeps each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,7 @@ from thrifty.cells.sources import Source
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, FeaturesChanged
 
-__all__ = [
-    "Features",
-    "Match",
-    "MatchedFeatures",
-    "checked_indices",
-    "match_features",
-    "told_names",
-]
+__all__ = ["FeatureColumns", "Match", "checked_indices", "match_features", "told_names"]
 
 
 def checked_indices(given: object, n: int, what: str) -> NDArray[np.int64]:
@@ -36,106 +30,83 @@ def checked_indices(given: object, n: int, what: str) -> NDArray[np.int64]:
     return at
 
 
-class Features:
-    """All features of a source, in its order: the index of a feature is its column."""
+class FeatureColumns:
+    """Features, and the source's column of each: all of a source in its order, or those of a match.
 
-    #: whether features and columns are two things
-    matched = False
+    Those of a match that the source lacks are constant 0 and free. Several features may be read
+    from one column, as the bits of a cell are (:mod:`thrifty.cells.bit_cells`).
+    """
+
+    #: the column of each feature, -1 where the source has none; None: a feature's index is its
+    #: column
+    place: NDArray[np.int64] | None = None
     #: the source's columns on offer where these are not all of them
     only: NDArray[np.int64] | None = None
+    _boolean: NDArray[np.bool_] | None = None
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, match: Match | None = None) -> None:
         self._source = source
-        self.names, self.n = source.feature_names, source.n_features
-        self.n_offered = source.n_features
+        self.names: tuple[str, ...] = source.feature_names if match is None else match.names
+        self.n = self.n_offered = len(self.names)
+        if match is not None:
+            self.place = match.place
+            here = match.place >= 0
+            there = match.place[here]
+            self.n_offered = len(there)
+            self.only = there if len(there) < source.n_features else None
+            self._boolean = np.ones(self.n, dtype=np.bool_)
+            self._boolean[here] = source.boolean[there]
 
     @property
     def boolean(self) -> NDArray[np.bool_]:
-        return self._source.boolean
+        """Which of them are Boolean."""
+        return self._source.boolean if self._boolean is None else self._boolean
 
     @property
     def categories(self) -> Mapping[int, tuple[str, ...]]:
-        return self._source.categories
+        """The words of those that are categories, as the source knows them by now."""
+        there = self._source.categories
+        if self.place is None:
+            return there
+        return {f: words for c, words in there.items() for f in self._read_from.get(c, ())}
 
     @property
     def absent(self) -> NDArray[np.bool_]:
         """Which features the source lacks."""
-        return np.zeros(self.n, dtype=np.bool_)
+        return np.zeros(self.n, dtype=np.bool_) if self.place is None else self.place < 0
 
     @property
     def offered(self) -> NDArray[np.int64]:
         """The source's columns that can be had."""
-        return np.arange(self.n)
+        return np.arange(self.n) if self.place is None else self.place[self.place >= 0]
+
+    @cached_property
+    def _read_from(self) -> dict[int, list[int]]:
+        """The features of each column."""
+        found: dict[int, list[int]] = {}
+        for f, column in enumerate(() if self.place is None else self.place.tolist()):
+            found.setdefault(column, []).append(f)
+        return found
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """The source's column of each feature; -1 where it has none."""
-        return features
+        return features if self.place is None else self.place[features]
 
     def in_source(self, features: Sequence[int]) -> list[int]:
         """The same of a few features."""
-        return [int(f) for f in features]
+        return [int(f) if self.place is None else int(self.place[f]) for f in features]
 
-    def of_columns(self, columns: Sequence[int]) -> tuple[int, ...]:
-        """The features that some columns are."""
-        return tuple(columns)
+    def of_columns(self, columns: Iterable[int]) -> tuple[int, ...]:
+        """The features that are read from some columns."""
+        if self.place is None:
+            return tuple(columns)
+        return tuple(f for c in columns for f in self._read_from.get(c, ()))
 
     def spread(
         self, values: NDArray[np.float64], absent: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Values of columns as those of features; what the source lacks has its own."""
-        return values
-
-
-class MatchedFeatures(Features):
-    """The features of a match, in its order; those that the source lacks are constant 0, free."""
-
-    matched = True
-
-    def __init__(self, source: Source, match: Match) -> None:
-        self._source, self._match, self._place = source, match, match.place
-        here = np.flatnonzero(match.place >= 0)
-        self._here, self._there = here, match.place[here]
-        self.names, self.n, self.n_offered = match.names, len(match.place), len(here)
-        self.only = self._there if len(here) < source.n_features else None
-        #: where the source's columns stand here; -1: not at all
-        self._back = np.full(source.n_features, -1, dtype=np.int64)
-        self._back[self._there] = here
-        self._boolean = np.ones(self.n, dtype=np.bool_)
-        self._boolean[here] = source.boolean[self._there]
-
-    @property
-    def boolean(self) -> NDArray[np.bool_]:
-        return self._boolean
-
-    @property
-    def categories(self) -> Mapping[int, tuple[str, ...]]:
-        there = self._source.categories
-        return {int(self._back[f]): c for f, c in there.items() if self._back[f] >= 0}
-
-    @property
-    def absent(self) -> NDArray[np.bool_]:
-        return self._match.absent
-
-    @property
-    def offered(self) -> NDArray[np.int64]:
-        return self._there
-
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._place[features]
-
-    def in_source(self, features: Sequence[int]) -> list[int]:
-        return [int(self._place[f]) for f in features]
-
-    def of_columns(self, columns: Sequence[int]) -> tuple[int, ...]:
-        turned = [int(self._back[c]) for c in columns]
-        return tuple(f for f in turned if f >= 0)
-
-    def spread(
-        self, values: NDArray[np.float64], absent: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        out = absent.copy()
-        out[self._here] = values[self._there]
-        return out
+        return values if self.place is None else np.where(self.absent, absent, values[self.place])
 
 
 @dataclass(frozen=True, eq=False)

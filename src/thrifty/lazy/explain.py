@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.lazy.forest import Forest
 from thrifty.lazy.walk import Walked
 
@@ -55,7 +55,7 @@ class Explanation:
 
 
 def explain(
-    forest: Forest, walked: Walked, example: int, answer: object, cells: Door
+    forest: Forest, walked: Walked, example: int, answer: object, cells: Cells
 ) -> Explanation:
     """Walk one example again over the values it has; each feature is paid at its first use."""
     path: list[tuple[int, int, float, float]] = []
@@ -70,7 +70,7 @@ def explain(
 
 
 def explain_cells(
-    cells: Door, example: int, features: Sequence[int], answer: object
+    cells: Cells, example: int, features: Sequence[int], answer: object
 ) -> Explanation:
     """What one example was asked for, where the model computes with all of it at once."""
     values = cells.get([example], list(features))[0] if len(features) else np.zeros(0)
@@ -79,7 +79,7 @@ def explain_cells(
 
 
 def _explained(
-    example: int, path: Sequence[tuple[int, int, float, float]], answer: object, cells: Door
+    example: int, path: Sequence[tuple[int, int, float, float]], answer: object, cells: Cells
 ) -> Explanation:
     asked = list(dict.fromkeys(f for _, f, _, _ in path))
     costs = dict(zip(asked, cells.paid_on(example, asked)))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
-from thrifty.cells import Budget, Door
+from thrifty.cells import Budget, Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
 from thrifty.lazy.asking import FINISHED
@@ -111,7 +111,7 @@ def stopping_of(stop: object, spend: float | None, per_row: float | None) -> Sto
 
 
 def walk(
-    cells: Door, forest: Forest, stopping: Stopping | None = None, *, rows: Ints | None = None
+    cells: Cells, forest: Forest, stopping: Stopping | None = None, *, rows: Ints | None = None
 ) -> Walked:
     """Bring every example (or only ``rows``) to its leaves, or to where it may stop."""
     n = cells.n_examples
@@ -206,7 +206,7 @@ def balanced_shares(forest: Forest) -> NDArray[np.float64]:
 class _Purse:
     """What a prediction may still spend; what is owned costs nothing."""
 
-    def __init__(self, cells: Door, stopping: Stopping, why: list[str]) -> None:
+    def __init__(self, cells: Cells, stopping: Stopping, why: list[str]) -> None:
         self.cells, self.why = cells, why
         self.total, self.per_example = stopping.limits()
         self.spent = 0.0

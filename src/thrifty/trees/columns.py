@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Bools, Ints
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain
 from thrifty.trees.growing import Chosen, path_prices
@@ -36,7 +36,7 @@ class MaskPlace:
 class BooleanColumns:
     """Boolean features alone: columns are bought packed and counted by popcount."""
 
-    def __init__(self, cells: Door, labels: Labels, gain: Gain) -> None:
+    def __init__(self, cells: Cells, labels: Labels, gain: Gain) -> None:
         self.cells, self.gain, self.class_masks = cells, gain, labels.masks()
         self.prices = path_prices(cells, gain)
 
@@ -96,7 +96,7 @@ class RowColumns:
 
     def __init__(
         self,
-        cells: Door,
+        cells: Cells,
         labels: Labels,
         gain: Gain,
         *,

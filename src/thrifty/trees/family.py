@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt, Failed, Failure, Found, Representation
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
 from thrifty.labels.classes import Labels
@@ -136,7 +136,7 @@ class _ListLearner(Paper):
     """
 
     def reuse(
-        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         attempt = super().reuse(known, cells, labels, max_depth)
         if isinstance(attempt, Found) or attempt.failure.reason != "constant-candidates":
@@ -145,7 +145,7 @@ class _ListLearner(Paper):
         told = Failure("both-children-impure", message, attempt.failure.details)
         return Failed(told, attempt.grown)
 
-    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
         stuck = stuck_list(max_depth, lambda: cells.table())
         return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
 

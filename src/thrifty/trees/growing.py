@@ -36,7 +36,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels, NotInFamily
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain
@@ -354,7 +354,7 @@ class PathPrices:
 Prices: TypeAlias = PathPrices | Floats
 
 
-def path_prices(given: Prices | Door, gain: Gain) -> PathPrices:
+def path_prices(given: Prices | Cells, gain: Gain) -> PathPrices:
     """The prices of a door; those that are given are the same at every node."""
     if isinstance(given, PathPrices):
         return given

@@ -27,7 +27,7 @@ from thrifty.attempt import (
     Representation,
     Traits,
 )
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.cells.bit_cells import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.trees.tree import Tree, allows_missing
@@ -55,14 +55,14 @@ class Learner(Protocol[Known]):
     def weigh(self, labels: Labels) -> Labels:
         """The labels with what a row of each class weighs; most learners give them back."""
 
-    def expected_cells(self, known: Known, cells: Door, max_depth: int) -> Expected:
+    def expected_cells(self, known: Known, cells: Cells, max_depth: int) -> Expected:
         """What a task is likely to cost; nothing may be bought for it."""
 
-    def use_rep(self, known: Known, cells: Door, labels: Labels, max_depth: int) -> Attempt[Tree]:
+    def use_rep(self, known: Known, cells: Cells, labels: Labels, max_depth: int) -> Attempt[Tree]:
         """A tree from what is known, or why that is not enough."""
 
     def from_scratch(
-        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
+        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
     ) -> Found[Tree]:
         """A tree from all the cells it takes."""
 
@@ -176,24 +176,24 @@ class LearnedTrees(ABC, Generic[Known]):
         """Classes as codes, with the learner's weights."""
         return self.how.weigh(read_classes(y))
 
-    def expected_cells(self, representation: Known | OnBits[Known], cells: Door) -> Expected:
+    def expected_cells(self, representation: Known | OnBits[Known], cells: Cells) -> Expected:
         """What the learner expects."""
         if isinstance(representation, OnBits) or cells.categories:
             return Expected()  # bits: what they save is not known before they are met
         return self.how.expected_cells(representation, cells, self.max_depth)
 
     def use_rep(
-        self, representation: Known | OnBits[Known], cells: Door, labels: Labels
+        self, representation: Known | OnBits[Known], cells: Cells, labels: Labels
     ) -> Attempt[Tree | BitTree]:
         """A tree from the representation, or why that is not enough."""
 
-        def learn(known: Known, door: Door) -> Attempt[Tree]:
+        def learn(known: Known, door: Cells) -> Attempt[Tree]:
             return self.how.use_rep(known, door, labels, self.max_depth)
 
         return self._on_cells_or_bits(representation, cells, learn)
 
     def from_scratch(
-        self, cells: Door, labels: Labels, failed: Failed | None
+        self, cells: Cells, labels: Labels, failed: Failed | None
     ) -> Found[Tree | BitTree]:
         """A tree from all the cells it takes, on the bits that a failed attempt was made on."""
         known: Known | OnBits[Known] = self.start()
@@ -201,7 +201,7 @@ class LearnedTrees(ABC, Generic[Known]):
             known = OnBits(failed.grown.bits, self.start())
             failed = replace(failed, grown=failed.grown.grown)
 
-        def learn(_: Known, door: Door) -> Found[Tree]:
+        def learn(_: Known, door: Cells) -> Found[Tree]:
             return self.how.from_scratch(door, labels, failed, self.max_depth)
 
         found = self._on_cells_or_bits(known, cells, learn)
@@ -211,8 +211,8 @@ class LearnedTrees(ABC, Generic[Known]):
     def _on_cells_or_bits(
         self,
         known: Known | OnBits[Known],
-        cells: Door,
-        learn: Callable[[Known, Door], Attempt[Tree]],
+        cells: Cells,
+        learn: Callable[[Known, Cells], Attempt[Tree]],
     ) -> Attempt[Tree | BitTree]:
         if not isinstance(known, OnBits):
             if not cells.categories:

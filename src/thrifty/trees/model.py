@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from thrifty.cells import Cells, Door, Source, as_source
+from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
@@ -216,7 +216,7 @@ class TreeClassifier(ShownAsText):
             raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
         return self.explain_asked(cells, example)
 
-    def explain_asked(self, cells: Door, example: int) -> Explanation:
+    def explain_asked(self, cells: Cells, example: int) -> Explanation:
         """The same through a door that is open already."""
         forest = self._flat.forest()
         walked = walk(cells, forest, rows=np.array([example]))
@@ -230,7 +230,7 @@ class TreeClassifier(ShownAsText):
 
     def ask(
         self,
-        cells: Door,
+        cells: Cells,
         rows: NDArray[np.int64],
         *,
         stop: StoppingRule | None = None,

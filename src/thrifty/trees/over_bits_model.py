@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells import Cells, Door, Source, as_source
+from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bit_cells import Bit, BitCells, bits_to_dict, read_bits
 from thrifty.cells.cells import open_cells
 from thrifty.cells.features import match_features
@@ -53,7 +53,7 @@ class OverBits(ShownAsText):
 
     def ask(
         self,
-        cells: Door,
+        cells: Cells,
         rows: NDArray[np.int64],
         *,
         stop: StoppingRule | None = None,
@@ -64,7 +64,7 @@ class OverBits(ShownAsText):
         bits = BitCells(cells, self.bits_)
         return self.over_bits_.ask(bits, rows, stop=stop, spend=spend, per_row=per_row)
 
-    def explain_asked(self, cells: Door, example: int) -> Explanation:
+    def explain_asked(self, cells: Cells, example: int) -> Explanation:
         """Path, cells and cost of one example."""
         return self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
@@ -62,7 +62,7 @@ def agreeing(
     newer: Sequence[Tree],
     older: Sequence[Tree],
     model: Tree,
-    cells: Door,
+    cells: Cells,
     labels: Labels,
     seed: int,
 ) -> tuple[Tree, ...]:
@@ -94,7 +94,7 @@ def _newer_than(model: Tree, trees: Sequence[Tree]) -> int:
     return 0
 
 
-def _agrees_for_free(tree: Tree, cells: Door, labels: Labels) -> bool:
+def _agrees_for_free(tree: Tree, cells: Cells, labels: Labels) -> bool:
     assert isinstance(tree, Node)
     rows = cells.owned_rows([tree.split.feature])
     return len(rows) == len(labels) and _tells(
@@ -103,7 +103,7 @@ def _agrees_for_free(tree: Tree, cells: Door, labels: Labels) -> bool:
 
 
 def _some_of(
-    older: Sequence[Tree], cells: Door, labels: Labels, spare: int, random: np.random.Generator
+    older: Sequence[Tree], cells: Cells, labels: Labels, spare: int, random: np.random.Generator
 ) -> list[Tree]:
     """Some of the older ones that agree on every row, for ``spare`` cells at most."""
     single = [tree for tree in older if isinstance(tree, Node) and _is_single(tree)]
@@ -128,7 +128,7 @@ def _some_of(
     return found
 
 
-def _on_every_row(tree: Node, rows: np.ndarray, cells: Door, labels: Labels) -> tuple[int, bool]:
+def _on_every_row(tree: Node, rows: np.ndarray, cells: Cells, labels: Labels) -> tuple[int, bool]:
     """Rows looked at, twice as many each time until one disagrees, and whether none does."""
     n = _ROWS
     while n < len(rows):
@@ -182,16 +182,16 @@ class OverMetafeatures:
     # What each learner does in its own way.
 
     def reuse(
-        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """A tree grown from metafeatures, or where that failed."""
         raise NotImplementedError
 
-    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
         """A tree grown from all features."""
         raise NotImplementedError
 
-    def remembers(self, cells: Door) -> NDArray[np.uint64] | None:
+    def remembers(self, cells: Cells) -> NDArray[np.uint64] | None:
         """Which examples taught a tree, for learners whose promise depends on that."""
         return None
 
@@ -205,7 +205,7 @@ class OverMetafeatures:
         """Rows weigh the same."""
         return labels
 
-    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
+    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
         """Every root of a metafeature on every example, then the paths; Lemma 2 as the limit."""
         trees = [tree for tree in known if isinstance(tree, Node)]
         if not trees:
@@ -216,7 +216,7 @@ class OverMetafeatures:
         return Expected(likely, roots, limit, buys_everything=True)
 
     def use_rep(
-        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """The first phase learns every task from scratch; then metafeatures are tried."""
         # One class alone is a leaf for no cells, and teaches nothing.
@@ -233,7 +233,7 @@ class OverMetafeatures:
         return Failed(Failure("warm-up", message, {"of": n}))
 
     def from_scratch(
-        self, cells: Door, labels: Labels, failed: Failed | None, max_depth: int
+        self, cells: Cells, labels: Labels, failed: Failed | None, max_depth: int
     ) -> Found[Tree]:
         """The tree over all features, and what UseRep had grown when it failed."""
         tree = self.scratch(cells, labels, max_depth)
@@ -311,7 +311,7 @@ def path_cells(trees: Iterable[Tree]) -> float:
 
 
 def reuse_every_row(
-    learner: OverMetafeatures, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
 ) -> Attempt[Tree]:
     """Algorithm 2, with a learner's gain, match and limits."""
     return use_rep(
@@ -372,12 +372,12 @@ class Paper(OverMetafeatures):
         return weigh(labels, self.class_weight)
 
     def reuse(
-        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """Algorithm 2."""
         return reuse_every_row(self, known, cells, labels, max_depth)
 
-    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
         """Every cell, and the top-down tree on them."""
         gain = weighted(gain_named(self.gain), labels)
         stuck = consistent_within(max_depth)

@@ -24,7 +24,7 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain, gain_named
@@ -69,7 +69,7 @@ def check_can_race(learner: OverMetafeatures) -> None:
 
 
 def reuse_by_races(
-    learner: OverMetafeatures, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+    learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
 ) -> Attempt[Tree]:
     """Races at every node; where they fail, every candidate on every row after all.
 
@@ -95,7 +95,7 @@ def expected_by_races(paper: Expected, known: Metafeatures) -> Expected:
 
 
 def scratch_by_races(
-    learner: OverMetafeatures, cells: Door, labels: Labels, max_depth: int
+    learner: OverMetafeatures, cells: Cells, labels: Labels, max_depth: int
 ) -> Tree:
     """Races over all features; every cell where there are too many classes, or rows are alike."""
     gain = gain_named(learner.gain)
@@ -112,7 +112,7 @@ DELTA = 0.001
 _SEED = 20_221
 
 
-def shuffled(cells: Door, labels: Labels) -> RacedNode:
+def shuffled(cells: Cells, labels: Labels) -> RacedNode:
     """All rows in random order."""
     order = cells.row_order(_SEED)
     codes = labels.codes[order]
@@ -121,7 +121,7 @@ def shuffled(cells: Door, labels: Labels) -> RacedNode:
 
 
 def race_all_features(
-    cells: Door, labels: Labels, gain: Gain, *, max_depth: int | None = None
+    cells: Cells, labels: Labels, gain: Gain, *, max_depth: int | None = None
 ) -> Tree | None:
     """Scratch with races; None where rows of different labels agree on every feature.
 
@@ -207,16 +207,16 @@ class Race(OverMetafeatures):
         super().__post_init__()
         check_can_race(self)
 
-    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
+    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
         """A raced task buys little but its paths."""
         return expected_by_races(super().expected_cells(known, cells, max_depth), known)
 
     def reuse(
-        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """Algorithm 2 with races."""
         return reuse_by_races(self, known, cells, labels, max_depth)
 
-    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
         """Scratch with races."""
         return scratch_by_races(self, cells, labels, max_depth)

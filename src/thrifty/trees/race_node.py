@@ -41,7 +41,7 @@ import numpy as np
 
 from thrifty import kernels
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.trees.columns import split_of
 from thrifty.trees.gains import Gain
 from thrifty.trees.thresholds import block_columns, choose, true_side
@@ -198,7 +198,7 @@ DOUBT = 0.5
 class Contest:
     """What stays the same at every node of a task."""
 
-    cells: Door
+    cells: Cells
     gain: Gain
 
 

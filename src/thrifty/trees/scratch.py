@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Ints
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.columns import RowPlace, split_of
 from thrifty.trees.gains import Gain, weigh_leaves
@@ -41,7 +41,7 @@ from thrifty.typing import AnyArray
 
 
 def scratch_tree(
-    cells: Door,
+    cells: Cells,
     labels: Labels,
     gain: Gain,
     *,

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Ints
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.cells.bit_cells import BitCells
 from thrifty.checks import a_flag, a_share, set_checked, whole_number
 from thrifty.labels.classes import Labels
@@ -114,7 +114,7 @@ def log_trees_like(tree: Tree, n_features: int, n_rows: int) -> float:
     return shapes + math.log(max(s * (s + 1), 1)) + math.log(n_rows)
 
 
-def answers(tree: Tree, cells: Door, rows: Ints) -> Ints:
+def answers(tree: Tree, cells: Cells, rows: Ints) -> Ints:
     """What the tree says of the rows (class codes), buying only the cells on their paths."""
     out = np.zeros(len(rows), dtype=np.int64)
     stack = [(tree, np.arange(len(rows)))]
@@ -183,7 +183,7 @@ class Tested(OverMetafeatures):
         if self.race:
             check_can_race(self)
 
-    def expected_cells(self, known: Metafeatures, cells: Door, max_depth: int) -> Expected:
+    def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
         """A test asks about rows whose number does not depend on the task's."""
         expected = super().expected_cells(known, cells, max_depth)
         expected = expected_by_races(expected, known) if self.race else expected
@@ -193,12 +193,12 @@ class Tested(OverMetafeatures):
         """No metafeatures, and the seed of the order of rows where the learner has its own."""
         return Metafeatures(seed=0 if self.random_state is None else 1 + self.random_state)
 
-    def remembers(self, cells: Door) -> NDArray[np.uint64]:
+    def remembers(self, cells: Cells) -> NDArray[np.uint64]:
         """The examples: a test on them would not be independent of what they taught."""
         return cells.row_keys()
 
     def reuse(
-        self, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
         """A tree that passed the test; all rows where the test cannot tell."""
         trial = _Trial(self, known, cells, labels, max_depth)
@@ -211,7 +211,7 @@ class Tested(OverMetafeatures):
         on_all_rows = reuse_by_races if self.race else reuse_every_row
         return on_all_rows(self, known, cells, labels, max_depth)
 
-    def scratch(self, cells: Door, labels: Labels, max_depth: int) -> Tree:
+    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
         """All features."""
         if self.race:
             return scratch_by_races(self, cells, labels, max_depth)
@@ -229,7 +229,7 @@ class SampleTree:
 
 def grow_on_sample(
     suggested: Suggested,
-    cells: Door,
+    cells: Cells,
     labels: Labels,
     rows: Ints,
     gain: Gain,
@@ -253,7 +253,7 @@ def grow_on_sample(
 
 class _Trial:
     def __init__(
-        self, terms: Tested, known: Metafeatures, cells: Door, labels: Labels, max_depth: int
+        self, terms: Tested, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> None:
         self.terms, self.known, self.max_depth = terms, known, max_depth
         self.cells, self.labels = cells, labels

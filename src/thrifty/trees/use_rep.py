@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from thrifty.attempt import Attempt, Failed, Failure, Found
-from thrifty.cells import Door
+from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.columns import BooleanColumns, RowColumns
 from thrifty.trees.gains import Gain
@@ -63,7 +63,7 @@ class _Stopped(Exception):
 
 def use_rep(
     metafeatures: Iterable[Tree],
-    cells: Door,
+    cells: Cells,
     labels: Labels,
     gain: Gain,
     *,

@@ -1,4 +1,4 @@
-"""What may be spent, and what there is to buy: allowances, purses, and every cell once, in full.
+"""What may be spent, and what there is to buy: every cell once, in full.
 
 Four labels over one table are one table, and rows that are predicted, then learned from are the
 same rows. So the union of what tasks, updates and predictions brought is counted, not the sum. What
@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.ledger.meter import Meter
-from thrifty.cells.prices.bill_lines import Lines, lines_of_bill
-from thrifty.cells.prices.money import Limits, read_amount, refuse_too_large, to_units
-from thrifty.cells.prices.tariff import OwnedCells, PriceOfCells, Tariff
+from thrifty.cells.prices.money import Limits, read_amount, to_units
 from thrifty.errors import BadInput, MixedCurrencies
 
-__all__ = ["Purse", "ToBuy", "all_there_is", "limits_of", "read_spend", "runs_of", "smallest"]
+__all__ = ["ToBuy", "all_there_is", "limits_of", "read_spend", "runs_of", "smallest"]
 
 
 #: examples as half-open runs of numbers, (k, 2), sorted and apart
@@ -124,55 +121,6 @@ def _together(some: list[ToBuy]) -> tuple[int, int]:
         cells, price = cells + new, price + round(entry.price * new / max(entry.n_features, 1))
         had = had | which
     return cells, price
-
-
-class Purse:
-    """What one task may still spend on cells that are counted, not bought from a provider.
-
-    ``used`` is what the lifetime had spent or reserved when the task began.
-    """
-
-    def __init__(
-        self, limits: Limits, tariff: Tariff, meter: Meter, used: int = 0, names: Sequence[str] = ()
-    ) -> None:
-        self.limits, self.tariff, self._meter, self.names = limits, tariff, meter, names
-        self.used, self.spent = used, 0
-        self.holdings = OwnedCells(tariff, meter.had, meter.lacking)
-        #: what each example has cost, kept where a limit or the list makes it needed
-        self.row_costs = np.zeros(meter.n_examples, dtype=np.int64)
-        #: what was paid for, where orders make that more than a count of cells
-        self.lines = Lines()
-
-    def left(self) -> int | None:
-        """What may still be spent, in minor units."""
-        limits = self.limits
-        return smallest(
-            None if limits.total is None else limits.total - self.used - self.spent,
-            None if limits.per_task is None else limits.per_task - self.spent,
-        )
-
-    def pay(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> PriceOfCells | None:
-        """Refuse a look that would cost more than is left; otherwise note what it costs."""
-        if self._meter.everything:
-            return None
-        bill = self.tariff.bill(features, mask, self.holdings)
-        cost = bill.total()
-        if not cost:
-            return bill
-        refuse_too_large(self.used + self.spent + cost, "the sum of all purchases")
-        self.limits.check("total", cost, self.used + self.spent)
-        self.limits.check("task", cost, self.spent)
-        if self.limits.per_example is not None or self.tariff.parts:
-            each = bill.per_row(len(self.row_costs))
-            worst = int(np.argmax(np.where(each > 0, self.row_costs + each, -1)))
-            before = int(self.row_costs[worst])
-            self.limits.check("example", int(each[worst]), before, f" on example {worst}")
-            self.row_costs += each
-        self.spent += cost
-        if self.tariff.parts:
-            more = lines_of_bill(bill, self.tariff, self.names)
-            self.lines.add(more)
-        return bill
 
 
 _SHARE = re.compile(r"^\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*%\s*$")

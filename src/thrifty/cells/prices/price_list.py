@@ -191,7 +191,7 @@ class PriceList:
         had, want = (frozenset(at[str(n)] for n in some) for some in (owned, wanted))
         from thrifty.cells.prices.money import to_units
 
-        return to_units(tariff.one_price(had, want))
+        return to_units(tariff.priced(had, want)[0])
 
     def _names(self, asked: Sequence[str]) -> list[str]:
         """Every feature that the list speaks of."""

@@ -10,7 +10,7 @@ case, so their optima add up to the optimum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -19,12 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.array_types import Ints
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.prices.cover import Cover, OrderBasket
 from thrifty.cells.prices.money import UNIT
 from thrifty.typing import AnyArray
 
-__all__ = ["PriceOfCells", "Draw", "Filled", "Holdings", "OwnedCells", "Part", "Tariff"]
+__all__ = [
+    "Draw",
+    "Filled",
+    "Holdings",
+    "OwnedCells",
+    "Part",
+    "PriceOfCells",
+    "Tariff",
+    "margins",
+    "prices_after",
+]
 
 Derive = Callable[..., AnyArray]
 Words = NDArray[np.uint64]
@@ -204,7 +214,7 @@ class Tariff:
             for p, n, call in zip(self.own.tolist(), self.needs, calls)
         ]
         for f in {*self.roots, *np.flatnonzero(self.part_of >= 0).tolist()}:
-            out[f] = self.one_price(frozenset(), frozenset({f}))
+            out[f] = self.priced(frozenset(), frozenset({f}))[0]
         return tuple(out)
 
     def pays_call(self, features: Ints) -> NDArray[np.bool_]:
@@ -358,22 +368,11 @@ class Tariff:
         out = np.empty(len(which))
         for i, row in enumerate(both[which]):
             had, want = np.flatnonzero(row[:N]), np.flatnonzero(row[N:])
-            out[i] = self.one_price(frozenset(had.tolist()), frozenset(want.tolist())) / UNIT
+            out[i] = self.priced(frozenset(had.tolist()), frozenset(want.tolist()))[0] / UNIT
         return out[inverse.ravel()]
 
-    def one_price(self, owned: frozenset[int], wanted: frozenset[int]) -> int:
-        """The same for one example, in minor units."""
-        return self._one(owned, wanted)[0]
-
-    def one_step(self, owned: frozenset[int], feature: int) -> tuple[int, frozenset[int]]:
-        """What a feature costs on one example, in minor units, and all that is there with it."""
-        return self._one(owned, frozenset({feature}))
-
-    def priced(self, owned: frozenset[int], wanted: frozenset[int]) -> tuple[int, frozenset[int]]:
-        """What features cost together on one example, and all that is there with them."""
-        return self._one(owned, wanted)
-
-    def _one(self, owned: frozenset[int], wanted: frozenset[int]) -> tuple[int, frozenset[int]]:
+    def priced(self, owned: Set, wanted: Set) -> tuple[int, Set]:
+        """What features cost on one example, in minor units, and all that is there with them."""
         key = (owned, wanted)
         kept = self._one_prices.get(key)
         if kept is None:
@@ -423,3 +422,96 @@ def _alike(columns: Words, rows: Ints) -> list[tuple[int, Ints]]:
 
 def _unpacked(words: Words, n: int) -> Ints:
     return np.unpackbits(words.view(np.uint8), bitorder="little", count=n).astype(np.int64)
+
+
+def prices_after(tariff: Tariff, asked: Sequence[int]) -> Floats:
+    """What each feature costs on an example that was asked some, in units of the currency.
+
+    These were bought one after the other, each as cheaply as can be; what orders filled beside them
+    is there as well.
+
+    >>> from thrifty import PriceList
+    >>> prices = PriceList({"na": 4, "k": 3}, fees={"draw": (9, ["na", "k"])})
+    >>> prices_after(prices.tariff(["na", "k"]), [0]).tolist()
+    [0.0, 3.0]
+    """
+    out = tariff.marginal.copy()
+    owned: frozenset[int] = frozenset()
+    for f in asked:
+        owned |= tariff.priced(owned, frozenset({f}))[1]
+    paid = {
+        d
+        for d, draw in enumerate(tariff.draws)
+        if draw.root in owned or not owned.isdisjoint(tariff.needing(d).tolist())
+    }
+    searched = {*tariff.roots, *tariff.computed, *np.flatnonzero(tariff.part_of >= 0).tolist()}
+    for f, needs in enumerate(tariff.needs):
+        if f in owned:
+            out[f] = 0.0
+        elif f in searched:
+            out[f] = tariff.priced(owned, frozenset({f}))[0] / UNIT
+        elif needs:
+            due = sum(tariff.draws[d].fee for d in needs if d not in paid)
+            out[f] = (int(tariff.own[f]) + due + tariff.usual_call) / UNIT
+    return out
+
+
+def margins(tariff: Tariff, features: Ints, rows: Ints, n: int, holdings: Holdings) -> Floats:
+    """What each feature alone costs on each of some rows: (rows, features), in minor units.
+
+    The same as one bill per feature, for all features at once.
+    """
+    lacks = kernels.unpack_columns(holdings.cells(features), rows) == 0
+    paid = _paid(tariff, features, rows, holdings)
+    out = np.zeros(lacks.shape)
+    alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    for j, f in enumerate(features.tolist()):
+        if f in tariff.roots or f in tariff.computed:
+            mask = kernels.mask_of_rows(rows, n)
+            out[:, j] = tariff.bill(np.array([f]), mask, holdings, calls=False).per_row(n)[rows]
+        else:
+            alike.setdefault((int(tariff.part_of[f]), tariff.needs[f]), []).append(j)
+    for (p, needs), columns in alike.items():
+        some = features[columns]
+        due = sum((tariff.draws[d].fee * ~paid[d] for d in needs), np.zeros(len(rows)))
+        if p < 0:
+            prices = tariff.own[some][None, :].astype(np.float64)
+        else:
+            prices = _of_part(tariff.parts[p], some, needs, paid, len(rows))
+        out[:, columns] = (prices + due[:, None]) * lacks[:, columns]
+    if tariff.per_call is not None:
+        out += tariff.per_call[rows][:, None] * (lacks & tariff.pays_call(features))
+    return out
+
+
+def _of_part(
+    part: Part, features: Ints, needs: tuple[int, ...], paid: dict[int, Bools], n: int
+) -> Floats:
+    """The cheapest order that fills each feature, by what each row has begun: (rows, features)."""
+    begun = np.zeros(n, dtype=np.int64)
+    for k, d in enumerate(part.begins):
+        begun |= (paid[d] | (d in needs)).astype(np.int64) << k
+    bits = [1 << i for i in np.searchsorted(part.features, features).tolist()]
+    kinds, which = np.unique(begun, return_inverse=True)
+    each = [[float(part.cover.cheapest(bit, k).price) for bit in bits] for k in kinds.tolist()]
+    return np.array(each)[which.ravel()]
+
+
+def _paid(tariff: Tariff, features: Ints, rows: Ints, holdings: Holdings) -> dict[int, Bools]:
+    """Of what is paid once per example and these features may need: on which rows it is."""
+    needed = {d for f in features.tolist() for d in tariff.needs[f]}
+    for p in np.unique(tariff.part_of[features]).tolist():
+        needed.update(tariff.parts[p].begins if p >= 0 else ())
+    which = np.array(sorted(needed), dtype=np.int64)
+    if not len(which):
+        return {}
+    out = dict(
+        zip(which.tolist(), kernels.unpack_columns(holdings.draws(which), rows).T.astype(np.bool_))
+    )
+    for d in which.tolist():
+        root = tariff.draws[d].root
+        if root >= 0:
+            out[d] = out[d] | (
+                kernels.unpack_columns(holdings.cells(np.array([root])), rows)[:, 0] != 0
+            )
+    return out

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.checks import (
     boolean_columns,
     checked_names,
@@ -43,11 +43,7 @@ class ArraySource(Source):
         na: NaLike = None,
     ) -> None:
         table = checked_table(X)
-        self.named = feature_names is not None
-        if feature_names is None:
-            names = default_names(table.shape[1])
-        else:
-            names = checked_names(feature_names, table.shape[1])
+        names, self.named = _names(feature_names, table.shape[1])
         told = read_kinds(kinds, names)
         categories: dict[int, tuple[str, ...]] = {}
         codes, found = read_na(na), dict[str, list[object]]()
@@ -113,16 +109,15 @@ class ArraySource(Source):
 
     def tiles(self) -> NDArray[np.uint64]:
         if self._tiles is None:
-            table = self._table
-            if table.dtype.kind == "f":
-                # packbits takes integers; one block at a time keeps the extra memory small.
-                self._tiles = kernels.pack_tiles(table, as_bool=True)
-            else:
-                self._tiles = kernels.pack_tiles(table)
+            # packbits takes integers; one block at a time keeps the extra memory small
+            of_floats = self._table.dtype.kind == "f"
+            self._tiles = kernels.pack_tiles(self._table, as_bool=of_floats)
         return self._tiles
 
 
-_ROWS_AT_ONCE = 256
+def _names(given: Sequence[str] | None, n: int) -> tuple[tuple[str, ...], bool]:
+    """Names of n features, and whether they came from the user."""
+    return (default_names(n), False) if given is None else (checked_names(given, n), True)
 
 
 class SparseSource(Source):
@@ -137,11 +132,7 @@ class SparseSource(Source):
             raise BadInput(
                 f"X must hold at least one example and one feature; got shape {by_row.shape}."
             )
-        self.named = feature_names is not None
-        if feature_names is None:
-            names = default_names(n_features)
-        else:
-            names = checked_names(feature_names, n_features)
+        names, self.named = _names(feature_names, n_features)
         self._by_row = by_row
         self._by_column = by_row.tocsc()
         super().__init__(n_examples, names, self._kinds())
@@ -175,8 +166,8 @@ class SparseSource(Source):
 
     def tiles(self) -> NDArray[np.uint64]:
         blocks = [
-            kernels.pack_tiles(self._by_row[start : start + _ROWS_AT_ONCE].toarray() != 0)
-            for start in range(0, self.n_examples, _ROWS_AT_ONCE)
+            kernels.pack_tiles(self._by_row[start : start + 256].toarray() != 0)
+            for start in range(0, self.n_examples, 256)
         ]
         return np.concatenate(blocks, axis=1)
 
@@ -239,7 +230,7 @@ def frame_source(
     return source
 
 
-class RecodedSource(Source):
+class RecodedSource(SourceView):
     """Another source, its categories in given places; made by :meth:`Source.recoded`.
 
     >>> source = Source.from_array(np.array([["red"], ["green"]], dtype=object))
@@ -248,45 +239,23 @@ class RecodedSource(Source):
     """
 
     def __init__(self, source: Source, known: Mapping[str, Sequence[str]]) -> None:
-        super().__init__(source.n_examples, source.feature_names, source.boolean)
-        self.named, self.free, self.examples = source.named, source.free, source.examples
-        self.name, self.gaps, self.kept = source.name, source.gaps, source.kept
-        self.told_kinds = source.told_kinds
-        self.present = source.present
-        self.values = source.values
-        self._source, self._known = source, known
+        super().__init__(source, source.boolean)
+        self._known = known
 
     @property
     def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
-        """Asked anew each time: a table that is read by columns learns them when it is read."""
-        names = self.feature_names
-        return {
-            f: _extended(self._known.get(names[f], ()), here)
-            for f, here in self._source.categories.items()
-        }
+        found = {}
+        for f, here in self._source.categories.items():
+            known = self._known.get(self.feature_names[f], ())
+            found[f] = (*known, *(c for c in here if c not in set(known)))
+        return found
 
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
-        out = self._source.read(rows, features)
+        out = super().read(rows, features)
         here, there = self._source.categories, self.categories
         for j, f in enumerate(features.tolist()):
             if f in here:
                 place = np.array([there[f].index(c) for c in here[f]], dtype=np.float64)
-                out[:, j] = _moved(out[:, j], place)
+                known = ~np.isnan(out[:, j])
+                out[known, j] = place[out[known, j].astype(np.int64)]
         return out
-
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
-        return self._source.columns(features)
-
-    def tiles(self) -> NDArray[np.uint64]:
-        return self._source.tiles()
-
-
-def _extended(known: Sequence[str], here: Sequence[str]) -> tuple[str, ...]:
-    return (*known, *(c for c in here if c not in set(known)))
-
-
-def _moved(codes: AnyArray, place: NDArray[np.float64]) -> NDArray[np.float64]:
-    out = np.full(len(codes), np.nan)
-    there = ~np.isnan(codes)
-    out[there] = place[codes[there].astype(np.int64)]
-    return out

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from thrifty.cells.sources.questions import QuestionSource, TextsLike
     from thrifty.cells.sources.some_rows import Duplicates
 
-__all__ = ["Source", "as_source"]
+__all__ = ["Source", "SourceView", "as_source"]
 
 
 class Source(ABC):
@@ -172,10 +172,12 @@ class Source(ABC):
         """Told which cells exist, and known by ids."""
         if present is None:
             return self.known_as(examples, name, duplicates, values)
-        from thrifty.cells.sources.gaps import with_present
+        from thrifty.cells.sources.gaps import PresentSource, read_present
 
         ids = None if examples is None else list(examples)
-        return with_present(self, present, ids).known_as(ids, name, duplicates, values)
+        mask = read_present(present, ids, self.feature_names, self.n_examples)
+        told = self if mask is None else PresentSource(self, mask)
+        return told.known_as(ids, name, duplicates, values)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
@@ -495,6 +497,32 @@ class Source(ABC):
         from thrifty.cells.sources.questions import QuestionSource
 
         return QuestionSource(texts, questions, ask, **options)
+
+
+class SourceView(Source):
+    """Another source, seen otherwise: what it says of itself is said here too."""
+
+    def __init__(self, source: Source, boolean: NDArray[np.bool_]) -> None:
+        super().__init__(source.n_examples, source.feature_names, boolean)
+        self._source = source
+        self.named, self.free, self.name = source.named, source.free, source.name
+        self.examples, self.index, self.kept = source.examples, source.index, source.kept
+        self.gaps, self.told_kinds, self.unread = source.gaps, source.told_kinds, source.unread
+        self.present, self.values = source.present, source.values
+
+    @property
+    def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
+        """Asked anew each time: a table that is read by columns learns them when it is read."""
+        return self._source.categories
+
+    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+        return self._source.read(rows, features)
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self._source.columns(features)
+
+    def tiles(self) -> NDArray[np.uint64]:
+        return self._source.tiles()
 
 
 def as_source(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.base import Source, SourceView
 from thrifty.errors import BadInput, BadParameter, Censored, TakenForGap
 from thrifty.typing import AnyArray, NaLike, PresentLike
 
@@ -32,7 +32,6 @@ __all__ = [
     "read_present",
     "say_gaps",
     "with_na",
-    "with_present",
     "without_na",
 ]
 
@@ -277,15 +276,7 @@ def _by_name(frame: object, columns: Sequence[str], names: Sequence[str]) -> Any
     return np.column_stack([np.asarray(frame[c].to_numpy()) for c in at])  # type: ignore[index]
 
 
-def with_present(
-    source: Source, present: PresentLike | None, ids: Sequence[object] | None
-) -> Source:
-    """A source that is free to read, told which of its cells exist."""
-    mask = read_present(present, ids, source.feature_names, source.n_examples)
-    return source if mask is None else PresentSource(source, mask)
-
-
-class PresentSource(Source):
+class PresentSource(SourceView):
     """A source that is free to read, with gaps where cells do not exist.
 
     >>> from thrifty.protocol import Cells
@@ -295,27 +286,10 @@ class PresentSource(Source):
     """
 
     def __init__(self, source: Source, present: NDArray[np.bool_]) -> None:
-        # a column with gaps is none of Booleans
-        boolean = source.boolean & present.all(axis=0)
-        super().__init__(source.n_examples, source.feature_names, boolean)
-        self.named, self.name, self.unread = source.named, source.name, source.unread
-        self.examples, self.index, self.gaps = source.examples, source.index, source.gaps
-        self.told_kinds = source.told_kinds
-        self.kept = source.kept
-        self.present, self._source = present, source
-
-    @property
-    def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
-        return self._source.categories
+        # a column with gaps is none of Booleans, which is why columns and tiles are the source's
+        super().__init__(source, source.boolean & present.all(axis=0))
+        self.present: NDArray[np.bool_] = present
 
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
-        values = self._source.read(rows, features)
-        assert self.present is not None
-        here = self.present[np.ix_(rows, features)]
+        values, here = super().read(rows, features), self.present[np.ix_(rows, features)]
         return values if here.all() else np.where(here, values.astype(np.float64), np.nan)
-
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
-        return self._source.columns(features)  # of Boolean features, which have no gaps
-
-    def tiles(self) -> NDArray[np.uint64]:
-        return self._source.tiles()

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.sources.base import Source
-from thrifty.cells.sources.kinds import ToldKind, read_column, read_kinds
+from thrifty.cells.sources.kinds import read_column, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.typing import AnyArray, KindsLike
 from thrifty.untrusted import readable
@@ -32,17 +32,33 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnSource",
+    "Columns",
     "LongColumnSource",
     "ParquetSource",
+    "ToldColumns",
     "chosen_features",
     "frame_of",
     "opened_parquet",
-    "told_boolean",
     "whole_parquet",
 ]
 
 #: bytes of a whole table in memory up to which columns are kept once they are read
 _KEPT = 512 * 2**20
+
+
+class ToldColumns(TypedDict, total=False):
+    """What a user says of the columns of a table."""
+
+    boolean: bool | Collection[str] | None
+    allow_missing: bool
+    kinds: KindsLike
+
+
+class Columns(ToldColumns, total=False):
+    """And which of them are features."""
+
+    features: Sequence[str] | None
+    without: Collection[str]
 
 
 class ColumnSource(Source):
@@ -51,30 +67,59 @@ class ColumnSource(Source):
     named = True
 
     def __init__(
-        self,
-        n_examples: int,
-        names: Sequence[str],
-        boolean: NDArray[np.bool_],
-        *,
-        allow_missing: bool = False,
-        told: Mapping[str, ToldKind] | None = None,
-        text: Collection[int] = (),
-    ) -> None:
+        self, n_examples: int, names: Sequence[str], where: str, *,
+        boolean: bool | Collection[str] | None = None, allow_missing: bool = False,
+        kinds: KindsLike = None,
+    ) -> None:  # fmt: skip
         if n_examples == 0 or len(names) == 0:
             raise BadInput(
                 f"a source needs at least one example and one feature; the table has {n_examples} "
                 f"rows and {len(names)} features."
             )
-        super().__init__(n_examples, names, boolean)
+        told = read_kinds(kinds, names)
+        found = {name: self.kind_of(name) for name in names if name not in told}
+        if boolean is None:
+            bits = self._bits(names, found, where)
+        elif isinstance(boolean, bool):
+            bits = np.full(len(names), boolean)
+        else:
+            bits = np.isin(np.array(names, dtype=object), list(boolean))
+        for name, said in told.items():
+            bits[names.index(name)] = said == "boolean"
+        super().__init__(n_examples, names, bits)
+        self._told = told
+        # Text is a category; its values are known once its column was read.
+        self._found: dict[int, tuple[str, ...]] = {}
+        for f, name in enumerate(names):
+            said = told.get(name, found.get(name, ""))
+            if said in ("category", "text") or isinstance(said, tuple):
+                self._found[f] = said if isinstance(said, tuple) else ()
         self._allow_missing = allow_missing
-        self._told = dict(told or {})
-        # A category's values are known once its column was read.
-        said = ((f, self._told.get(name)) for f, name in enumerate(names))
-        listed = {f: told for f, told in said if isinstance(told, tuple)}
-        self._found: dict[int, tuple[str, ...]] = {**dict.fromkeys(text, ()), **listed}
         self.categories = MappingProxyType(self._found)
         self._table: dict[int, NDArray[np.float64]] = {}
         self._packed: dict[int, NDArray[np.uint64]] = {}
+
+    @abstractmethod
+    def kind_of(self, name: str) -> str:
+        """What a column holds: "boolean", "number", "text", or what it is that is no feature."""
+
+    @abstractmethod
+    def of_bits(self, names: Sequence[str]) -> Sequence[object]:
+        """Whether each of these columns of numbers is 0 or 1 throughout."""
+
+    def _bits(
+        self, names: Sequence[str], found: Mapping[str, str], where: str
+    ) -> NDArray[np.bool_]:
+        """Boolean columns, and numbers that are 0 or 1 throughout."""
+        for name, kind in found.items():
+            if kind not in ("boolean", "number", "text"):
+                raise BadInput(
+                    f"every feature must hold numbers, Booleans or text; {name!r} in {where} holds "
+                    f"{kind}. Convert it first, or leave it out with features= or without=."
+                )
+        unsure = [name for name, kind in found.items() if kind == "number"]
+        bits = {name for name, yes in zip(unsure, self.of_bits(unsure), strict=True) if yes}
+        return np.array([name in bits or found.get(name) == "boolean" for name in names])
 
     @abstractmethod
     def fetch(self, names: Sequence[str]) -> Sequence[Sequence[object] | AnyArray]:
@@ -196,17 +241,6 @@ def chosen_features(
     return list(wanted)
 
 
-def told_boolean(
-    boolean: bool | Collection[str] | None, names: Sequence[str]
-) -> NDArray[np.bool_] | None:
-    """What the user said about Booleans; None where nothing was said."""
-    if boolean is None:
-        return None
-    if isinstance(boolean, bool):
-        return np.full(len(names), boolean)
-    return np.isin(np.array(names, dtype=object), list(boolean))
-
-
 #: of rows and of cells: how many a file of any size may claim, and how many for each byte
 _CLAIMS = (1_000_000, 100), (10_000_000, 1000)
 
@@ -220,68 +254,29 @@ class ParquetSource(LongColumnSource):
         *,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
-        boolean: bool | Collection[str] | None = None,
-        allow_missing: bool = False,
-        kinds: KindsLike = None,
+        **told: Unpack[ToldColumns],
     ) -> None:
         self.path = Path(path)
         with whole_parquet(self.path):
-            self._open(features, without, boolean, allow_missing, kinds)
+            self._file = opened_parquet(self.path)
+            there = [str(name) for name in self._file.schema_arrow.names]
+            names = chosen_features(there, features, without, str(self.path))
+            super().__init__(int(self._file.metadata.num_rows), names, str(self.path), **told)
 
-    def _open(
-        self,
-        features: Sequence[str] | None,
-        without: Collection[str],
-        boolean: bool | Collection[str] | None,
-        allow_missing: bool,
-        kinds: object,
-    ) -> None:
-        self._file = opened_parquet(self.path)
-        there = [str(name) for name in self._file.schema_arrow.names]
-        names = chosen_features(there, features, without, str(self.path))
-        said = read_kinds(kinds, names)
-        text = self._text(names, said)
-        told = told_boolean(boolean, names)
-        of_bits = told if told is not None else self._kinds(names, {*text, *map(names.index, said)})
-        of_bits[[i for i, name in enumerate(names) if said.get(name) == "boolean"]] = True
-        rows = int(self._file.metadata.num_rows)
-        super().__init__(rows, names, of_bits, allow_missing=allow_missing, told=said, text=text)
-
-    def _text(self, names: Sequence[str], said: Mapping[str, ToldKind]) -> list[int]:
-        """Columns of text are categories, unless something else was said; so is what was said."""
-        schema = self._file.schema_arrow
-        return [
-            i
-            for i, name in enumerate(names)
-            if said.get(name) == "category"
-            or isinstance(said.get(name), tuple)
-            or (name not in said and _is_text(schema.field(name).type))
-        ]
-
-    def _kinds(self, names: Sequence[str], other: Collection[int]) -> NDArray[np.bool_]:
-        """Boolean columns, and numbers that are 0 or 1 throughout."""
+    def kind_of(self, name: str) -> str:
         import pyarrow.types
 
-        schema = self._file.schema_arrow
-        out = np.zeros(len(names), dtype=np.bool_)
-        unsure = []
-        for i, name in enumerate(names):
-            kind = schema.field(name).type
-            if i in other:
-                continue
-            if pyarrow.types.is_boolean(kind):
-                out[i] = True
-            elif pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
-                unsure.append(i)
-            else:
-                raise BadInput(
-                    f"every feature must hold numbers, Booleans or text; {name!r} in {self.path} "
-                    f"holds {kind}. Convert it first, or leave it out with features= or without=."
-                )
-        places = {name: at for at, name in enumerate(schema.names)}
-        for i in unsure:
-            out[i] = self._of_bits(names[i], places[names[i]])
-        return out
+        kind = self._file.schema_arrow.field(name).type
+        if _is_text(kind):
+            return "text"
+        if pyarrow.types.is_boolean(kind):
+            return "boolean"
+        is_number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+        return "number" if is_number else str(kind)
+
+    def of_bits(self, names: Sequence[str]) -> list[bool]:
+        places = {name: at for at, name in enumerate(self._file.schema_arrow.names)}
+        return [self._of_bits(name, places[name]) for name in names]
 
     def _of_bits(self, name: str, place: int) -> bool:
         """Whether a column of numbers is 0 or 1 throughout; what is no bit is found first.

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.cells.sources.questions import QuestionSource
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray
-
-if TYPE_CHECKING:
-    from thrifty.cells.sources.base import Source
 
 __all__ = ["Duplicates", "SomeRows", "key_of", "of_rows", "row_keys", "rows_to_keep"]
 
@@ -47,23 +44,15 @@ def of_rows(source: Source, rows: NDArray[np.int64]) -> Source:
     return SomeRows(source, rows)
 
 
-class SomeRows(Source):
+class SomeRows(SourceView):
     """Some examples of a source that is free to read; made by :func:`of_rows`."""
 
     def __init__(self, source: Source, rows: NDArray[np.int64]) -> None:
-        super().__init__(len(rows), source.feature_names, source.boolean)
-        self.named, self.name, self.unread = source.named, source.name, source.unread
-        ids = source.examples
+        super().__init__(source, source.boolean)
+        ids, self._rows, self.n_examples, self.kept = source.examples, rows, len(rows), None
         self.examples = None if ids is None else tuple(ids[i] for i in rows.tolist())
         self.index = None if source.index is None else source.index[rows]
-        self.gaps, self.values = source.gaps, source.values
-        self.told_kinds = source.told_kinds
         self.present = None if source.present is None else source.present[rows]
-        self._source, self._rows = source, rows
-
-    @property
-    def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
-        return self._source.categories
 
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         return self._source.read(self._rows[rows], features)
@@ -109,9 +98,6 @@ def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> NDArray[np.in
 
 Keys = NDArray[np.uint64]
 
-#: features that examples without ids are told apart by, at most
-_FEATURES = 256
-
 
 def row_keys(source: Source) -> Keys:
     """A number of 64 bits for each example.
@@ -147,9 +133,9 @@ def key_of(source: str, example: str) -> int:
 
 @lru_cache(maxsize=8)
 def _told_by(names: tuple[str, ...]) -> tuple[NDArray[np.int64], Keys]:
-    """The features that examples are told apart by, ascending, and a number for each name."""
+    """The features that examples are told apart by, 256 at most, and a number for each name."""
     salts = np.array([_of_text(name) for name in names], dtype=np.uint64)
-    features = np.sort(np.argsort(salts, kind="stable")[:_FEATURES])
+    features = np.sort(np.argsort(salts, kind="stable")[:256])
     return features, salts[features]
 
 

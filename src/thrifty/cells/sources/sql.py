@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_ids
-from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.cells.sources.parquet import (
+    Columns,
     ColumnSource,
     LongColumnSource,
+    ToldColumns,
     chosen_features,
-    told_boolean,
 )
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.typing import AnyArray, KindsLike
+from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,37 +48,26 @@ class SqlSource(ColumnSource):
         id: str,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
-        boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
         name: str | None = None,
-        allow_missing: bool = False,
-        kinds: KindsLike = None,
+        **told: Unpack[ToldColumns],
     ) -> None:
         self.name = name or (f"{schema}.{table}" if schema else table)
         self._sa = _sqlalchemy()
         self._engine = self._connectable(database)
         self._reflected = self._reflect(table, schema)
-        there = [c.name for c in self._reflected.columns]
-        chosen_features(there, [id], (), f"table {table!r}")
+        there, where = [c.name for c in self._reflected.columns], f"table {table!r}"
+        chosen_features(there, [id], (), where)
         self._id = self._reflected.columns[id]
-        names = chosen_features(there, features, {id, *without}, f"table {table!r}")
+        names = chosen_features(there, features, {id, *without}, where)
         self.examples = self._read_ids(table, id)
-        said = read_kinds(kinds, names)
-        text = [i for i, name in enumerate(names) if self._is_category(name, said.get(name))]
-        told = told_boolean(boolean, names)
-        of_bits = told if told is not None else self._kinds(names)
-        for i, name in enumerate(names):
-            if name in said:
-                of_bits[i] = said[name] == "boolean"
-        super().__init__(
-            len(self.examples), names, of_bits, allow_missing=allow_missing, told=said, text=text
-        )
+        super().__init__(len(self.examples), names, where, **told)
 
-    def _is_category(self, name: str, said: ToldKind | None) -> bool:
-        """Columns of text are categories, unless something else was said."""
-        if said is not None:
-            return said == "category" or isinstance(said, tuple)
-        return isinstance(self._reflected.columns[name].type, self._sa.String)
+    def kind_of(self, name: str) -> str:
+        kind = self._reflected.columns[name].type
+        if isinstance(kind, self._sa.String):
+            return "text"
+        return "boolean" if isinstance(kind, self._sa.Boolean) else "number"
 
     def _connectable(self, database: str | sqlalchemy.Engine) -> sqlalchemy.Engine:
         if not isinstance(database, str):
@@ -113,24 +102,20 @@ class SqlSource(ColumnSource):
             )
         return texts
 
-    def _kinds(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Columns declared Boolean, and integers that are 0 or 1 throughout."""
-        sa, out = self._sa, np.zeros(len(names), dtype=np.bool_)
-        unsure = []
-        for i, name in enumerate(names):
-            kind = self._reflected.columns[name].type
-            out[i] = isinstance(kind, sa.Boolean)
-            if isinstance(kind, sa.Integer):
-                unsure.append(i)
+    def of_bits(self, names: Sequence[str]) -> list[bool]:
+        """Of integers; what is declared real is taken for that."""
+        sa, bits = self._sa, set[str]()
+        columns = [self._reflected.columns[name] for name in names]
+        unsure = [column for column in columns if isinstance(column.type, sa.Integer)]
         for start in range(0, len(unsure), _COLUMNS_AT_ONCE // 2):
             some = unsure[start : start + _COLUMNS_AT_ONCE // 2]
-            columns = [self._reflected.columns[names[i]] for i in some]
-            ends = [f(c) for c in columns for f in (sa.func.min, sa.func.max)]
+            ends = [f(c) for c in some for f in (sa.func.min, sa.func.max)]
             (row,) = self._run(sa.select(*ends))
-            for j, i in enumerate(some):
+            for j, column in enumerate(some):
                 low, high = row[2 * j], row[2 * j + 1]
-                out[i] = low is not None and low >= 0 and high <= 1
-        return out
+                if low is not None and low >= 0 and high <= 1:
+                    bits.add(column.name)
+        return [name in bits for name in names]
 
     def fetch(self, names: Sequence[str]) -> list[list[object]]:
         out: list[list[object]] = []
@@ -155,6 +140,13 @@ class SqlSource(ColumnSource):
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
 
 
+class _How(Columns, total=False):
+    """What else may be said of a table."""
+
+    schema: str | None
+    name: str | None
+
+
 def sql_source(
     database: str | sqlalchemy.Engine, table: str, *, id: str | None, **how: Unpack[_How]
 ) -> Source:
@@ -167,18 +159,6 @@ def sql_source(
             "that names each example once."
         )
     return SqlSource(database, table, id=id, **how)
-
-
-class _How(TypedDict):
-    """What else may be said of a table."""
-
-    features: Sequence[str] | None
-    without: Collection[str]
-    boolean: bool | Collection[str] | None
-    schema: str | None
-    name: str | None
-    allow_missing: bool
-    kinds: KindsLike
 
 
 def _sqlalchemy() -> ModuleType:
@@ -194,11 +174,8 @@ def _sqlalchemy() -> ModuleType:
 #: how ``Source.from_sql`` knows a DuckDB file
 URL = "duckdb:///"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
-_TEXT = ("VARCHAR", "ENUM")
 #: one thread that keeps little of what it read takes no longer than many: measured on 10^7 rows
 _LIMITS = {"memory_limit": "128MB", "threads": "1", "enable_external_access": "false"}
-#: rows that are looked at first: most columns of numbers show there that they are no bits
-_FIRST = 1000
 
 
 class DuckDBSource(LongColumnSource):
@@ -212,37 +189,32 @@ class DuckDBSource(LongColumnSource):
         id: str | None = None,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
-        boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
         name: str | None = None,
-        allow_missing: bool = False,
-        kinds: KindsLike = None,
+        **told: Unpack[ToldColumns],
     ) -> None:
         self.path = Path(path)
         self._open: duckdb.DuckDBPyConnection | None = None
         self._from = self._find(schema or "main", table)
         described = self._run(f"SELECT column_name, column_type FROM (DESCRIBE {self._from})")
-        types = {str(column): str(kind) for column, kind in described}
-        chosen_features(list(types), [] if id is None else [id], (), f"table {table!r}")
-        names = chosen_features(list(types), features, {*without, id or ""}, f"table {table!r}")
+        self._types = {str(column): str(kind) for column, kind in described}
+        there, where = list(self._types), f"table {table!r}"
+        chosen_features(there, [] if id is None else [id], (), where)
+        names = chosen_features(there, features, {*without, id or ""}, where)
         n = self._count(table)
         if id is not None:
             self.name = name or (f"{schema}.{table}" if schema else table)
-            ids = [
-                i for (i,) in self._run(f"SELECT {_quoted(id)} FROM {self._from} ORDER BY rowid")
-            ]
-            self.examples = checked_ids(ids, n)
-        said, told = read_kinds(kinds, names), told_boolean(boolean, names)
-        text = [
-            i
-            for i, name in enumerate(names)
-            if said.get(name) == "category"
-            or isinstance(said.get(name), tuple)
-            or (name not in said and types[name].startswith(_TEXT))
-        ]
-        bits = self._kinds(names, types, {*text, *map(names.index, said)}) if told is None else told
-        bits[[i for i, name in enumerate(names) if said.get(name) == "boolean"]] = True
-        super().__init__(n, names, bits, allow_missing=allow_missing, told=said, text=text)
+            ids = self._run(f"SELECT {_quoted(id)} FROM {self._from} ORDER BY rowid")
+            self.examples = checked_ids([i for (i,) in ids], n)
+        super().__init__(n, names, str(self.path), **told)
+
+    def kind_of(self, name: str) -> str:
+        kind = self._types[name]
+        if kind.startswith(("VARCHAR", "ENUM")):
+            return "text"
+        if kind.removeprefix("U").startswith(_NUMBERS):
+            return "number"
+        return "boolean" if kind == "BOOLEAN" else kind
 
     def _find(self, schema: str, table: str) -> str:
         """The table as statements name it, if it is there."""
@@ -265,36 +237,15 @@ class DuckDBSource(LongColumnSource):
             )
         return n
 
-    def _kinds(
-        self, names: Sequence[str], types: dict[str, str], other: Collection[int]
-    ) -> NDArray[np.bool_]:
-        """Boolean columns, and numbers that are 0 or 1 throughout."""
-        out, unsure = np.zeros(len(names), dtype=np.bool_), []
-        for i, name in enumerate(names):
-            kind = types[name]
-            if i in other:
-                continue
-            if kind == "BOOLEAN":
-                out[i] = True
-            elif kind.removeprefix("U").startswith(_NUMBERS):
-                unsure.append(i)
-            else:
-                raise BadInput(
-                    f"every feature must hold numbers, Booleans or text; {name!r} in {self.path} "
-                    f"holds {kind}. Convert it first, or leave it out with features= or without=."
-                )
-        for where in (f"WHERE rowid < {_FIRST}", ""):
-            found = self._of_bits([names[i] for i in unsure], where)
-            unsure = [i for i, bits in zip(unsure, found, strict=True) if bits]
-        out[unsure] = True
-        return out
-
-    def _of_bits(self, names: Sequence[str], where: str) -> Sequence[object]:
-        if not names:
-            return []
-        bits = "coalesce(bool_and({0} IS NOT NULL AND {0} IN (0, 1)), true)"
-        each = ", ".join(bits.format(_quoted(name)) for name in names)
-        return self._run(f"SELECT {each} FROM {self._from} {where}")[0]
+    def of_bits(self, names: Sequence[str]) -> list[bool]:
+        """Most columns of numbers show on the first rows that they are no bits."""
+        left = list(names)
+        for where in ("WHERE rowid < 1000", ""):
+            bits = "coalesce(bool_and({0} IS NOT NULL AND {0} IN (0, 1)), true)"
+            each = ", ".join(bits.format(_quoted(name)) for name in left)
+            found = self._run(f"SELECT {each} FROM {self._from} {where}")[0] if left else ()
+            left = [name for name, yes in zip(left, found, strict=True) if yes]
+        return [name in left for name in names]
 
     # -- values -------------------------------------------------------------------------------
 
