@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from thrifty.cells.ledger.book import POINTS, on_point
-from thrifty.cells.ledger.owner import IN_FLIGHT
+from thrifty.cells.ledger.owner import process
 from thrifty.errors import BadParameter
 
 __all__ = ["Crash", "crash_at", "kill_at"]
@@ -38,7 +38,7 @@ def crash_at(point: str, nth: int = 1) -> Iterator[None]:
         yield
     finally:
         on_point(None)
-        IN_FLIGHT.clear()
+        process().in_flight.clear()
 
 
 def _counting(point: str, nth: int, act: Callable[[], None]) -> Callable[[str], None]:

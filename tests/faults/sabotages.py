@@ -13,7 +13,6 @@ from thrifty.cells.ledger import (
     buying,
     compacted,
     ending,
-    gaps,
     ledger,
     next_calls,
     paid,
@@ -413,7 +412,7 @@ def a_part_is_claimed_under_the_key_of_the_whole(patch):
     right, call = next_calls.Asking.can_claim, buying.call_provider
 
     def claims(self, old):
-        if "#" not in old.key or old.key in next_calls.IN_FLIGHT:
+        if "#" not in old.key or old.key in next_calls.process().in_flight:
             return right(self, old)
         return right(self, old.with_(key=old.key.split("#")[0]))
 
@@ -430,9 +429,9 @@ def contradicting_values_are_never_noticed(patch):
 
 
 def a_gap_after_one_failure(patch):
-    right = gaps.Failures.__init__
+    right = next_calls.Failures.__init__
     patch.setattr(
-        gaps.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
+        next_calls.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
     )
 
 

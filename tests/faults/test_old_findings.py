@@ -206,10 +206,10 @@ def test_the_intent_is_looked_at_again_right_before_the_call(tmp_path, monkeypat
         if point == "before-call":
             on_point(None)
             other = ledger(path, clock=lambda: time.time() + 3600)
-            mine = set(owner.IN_FLIGHT)
-            owner.IN_FLIGHT.clear()  # so it looks from another machine after its time
+            mine = set(owner.process().in_flight)
+            owner.process().in_flight.clear()  # so it looks from another machine after its time
             other.resolve(1, "not-billed")
-            owner.IN_FLIGHT.update(mine)
+            owner.process().in_flight.update(mine)
 
     on_point(resolved_meanwhile)
     try:
@@ -226,10 +226,10 @@ def test_a_late_answer_is_kept_and_says_so(tmp_path):
     path, provider = tmp_path / "clinic.db", FakeProvider()
 
     def ask(ids, names):
-        other, mine = ledger(path), set(owner.IN_FLIGHT)
-        owner.IN_FLIGHT.clear()
+        other, mine = ledger(path), set(owner.process().in_flight)
+        owner.process().in_flight.clear()
         other.resolve(1, "not-billed")
-        owner.IN_FLIGHT.update(mine)
+        owner.process().in_flight.update(mine)
         return provider(ids, names)
 
     of = ledger(path)
@@ -245,11 +245,11 @@ def test_a_late_answer_for_what_was_bought_again_is_booked_as_spent(tmp_path):
     path, provider = tmp_path / "clinic.db", FakeProvider()
 
     def ask(ids, names):
-        mine = set(owner.IN_FLIGHT)
-        owner.IN_FLIGHT.clear()
+        mine = set(owner.process().in_flight)
+        owner.process().in_flight.clear()
         ledger(path).resolve(1, "not-billed")
         door(provider.ask, ledger(path), task="other").get([0], [0])
-        owner.IN_FLIGHT.update(mine)
+        owner.process().in_flight.update(mine)
         return provider(ids, names)
 
     of = ledger(path)

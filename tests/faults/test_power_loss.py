@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from thrifty.cells import Cells, Ledger
-from thrifty.cells.ledger.owner import IN_FLIGHT
+from thrifty.cells.ledger.owner import process
 from thrifty.errors import ProviderError, StoreError
 from thrifty.stores import SQLiteStore
 from thrifty.testing import FakeProvider
@@ -71,7 +71,7 @@ def check_what_is_left(folder, files, provider, acknowledged):
     for name, data in files.items():
         (folder / name).write_bytes(data)
     path = folder / "store.db"
-    IN_FLIGHT.clear()
+    process().in_flight.clear()
     store = SQLiteStore(path)
     (intact,) = sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone()
     assert intact == "ok"

@@ -185,7 +185,7 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
     import threading
 
     from thrifty.cells.ledger.ending import LateAnswer
-    from thrifty.cells.ledger.owner import IN_FLIGHT
+    from thrifty.cells.ledger.owner import process
 
     for outcome, total, want in (
         ("billed", 100, (3.0, 0.0)),
@@ -211,10 +211,10 @@ def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
         thread = threading.Thread(target=buy)
         thread.start()
         assert asked.wait(20)
-        kept = set(IN_FLIGHT)
-        IN_FLIGHT.clear()  # as another machine sees it, once its time is over
+        kept = set(process().in_flight)
+        process().in_flight.clear()  # as another machine sees it, once its time is over
         book.resolve(1, outcome)
-        IN_FLIGHT.update(kept)
+        process().in_flight.update(kept)
         book.budget = Budget(total=total)
         cells._account.limit(book.limits("EUR"))
         go.set()
@@ -234,7 +234,7 @@ def test_a_late_answer_without_a_cost_leaves_what_the_user_said(outcome, said, s
     import threading
 
     from thrifty.cells.ledger.ending import LateAnswer
-    from thrifty.cells.ledger.owner import IN_FLIGHT
+    from thrifty.cells.ledger.owner import process
 
     asked, go = threading.Event(), threading.Event()
 
@@ -253,10 +253,10 @@ def test_a_late_answer_without_a_cost_leaves_what_the_user_said(outcome, said, s
     thread = threading.Thread(target=buy)
     thread.start()
     assert asked.wait(20)
-    kept = set(IN_FLIGHT)
-    IN_FLIGHT.clear()  # as another machine sees it, once its time is over
+    kept = set(process().in_flight)
+    process().in_flight.clear()  # as another machine sees it, once its time is over
     book.resolve(1, outcome, cost=said)
-    IN_FLIGHT.update(kept)
+    process().in_flight.update(kept)
     go.set()
     thread.join(30)
     assert (book.balance().spent, book.balance().over) == (spent, 0.0)
@@ -268,7 +268,7 @@ def test_a_late_answer_that_cannot_tell_leaves_what_the_user_said():
     import threading
 
     from thrifty.cells.ledger.ending import LateAnswer
-    from thrifty.cells.ledger.owner import IN_FLIGHT
+    from thrifty.cells.ledger.owner import process
 
     asked, go = threading.Event(), threading.Event()
 
@@ -290,10 +290,10 @@ def test_a_late_answer_that_cannot_tell_leaves_what_the_user_said():
     thread = threading.Thread(target=buy)
     thread.start()
     assert asked.wait(20)
-    kept = set(IN_FLIGHT)
-    IN_FLIGHT.clear()  # as another machine sees it, once its time is over
+    kept = set(process().in_flight)
+    process().in_flight.clear()  # as another machine sees it, once its time is over
     book.resolve(1, "billed", cost="7.5 EUR")
-    IN_FLIGHT.update(kept)
+    process().in_flight.update(kept)
     go.set()
     thread.join(30)
     spent = book.book.read(lambda pages: [p.spent for p in pages.purchases()])

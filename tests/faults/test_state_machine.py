@@ -16,7 +16,7 @@ from tests.crash import Crash
 from thrifty import PriceList, Source
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger.book import POINTS, on_point
-from thrifty.cells.ledger.owner import IN_FLIGHT
+from thrifty.cells.ledger.owner import process
 from thrifty.errors import MalformedAnswer, NotBilled, PurchaseInDoubt, StoreError
 from thrifty.stores import SQLiteStore
 
@@ -174,7 +174,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 raise
         finally:
             on_point(None)
-            IN_FLIGHT.clear()
+            process().in_flight.clear()
         self.reopen()
 
     @precondition(lambda self: self.ledger.open_purchases())

@@ -14,7 +14,7 @@ from thrifty.cells.bit_cells import Bit, BitCells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.book import on_point
 from thrifty.cells.ledger.ending import LateAnswer
-from thrifty.cells.ledger.owner import IN_FLIGHT
+from thrifty.cells.ledger.owner import process
 from thrifty.cells.prices.money import Limits
 from thrifty.cells.sources import packed_file, sql
 from thrifty.cells.sources.checks import unmasked
@@ -94,7 +94,7 @@ def test_a_late_answer_whose_cell_was_bought_again_is_kept_and_not_used(tmp_path
     def ask(ids, names):
         calls.append(ids)
         if len(calls) == 1:
-            IN_FLIGHT.clear()  # as if another process were asked
+            process().in_flight.clear()  # as if another process were asked
             other = Ledger(SQLiteStore(path).book("x", {}, {}))
             (open_one,) = other.open_purchases()
             other.resolve(open_one.id, "not-billed")

@@ -9,8 +9,7 @@ from itertools import combinations
 from tests.simulator.plan import LABEL, TRIES, WINDOW, WORDS, truth
 from tests.simulator.provider import Bill
 from tests.simulator.worker import World
-from thrifty.cells.ledger.compacted import read_column
-from thrifty.cells.ledger.gaps import known_gaps
+from thrifty.cells.ledger.compacted import known_gaps, read_column
 from thrifty.cells.ledger.owner import me
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
 from thrifty.cells.prices.money import minor_units

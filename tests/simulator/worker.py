@@ -16,8 +16,8 @@ from tests.simulator.disk import Crashed, SimulatedDisk, SimulatedProcess
 from tests.simulator.plan import FEATURES, LABEL, TRIES, WINDOW, WORDS, Plan, Step, truth
 from tests.simulator.provider import Bill, SimulatedProvider, said
 from thrifty import kernels
+from thrifty.cells.account import count_as_owned
 from thrifty.cells.cells import open_cells
-from thrifty.cells.ledger.counted import count_as_owned
 from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
 from thrifty.cells.ledger.owner import process, simulated
 from thrifty.cells.ledger.paid import PaidAccount

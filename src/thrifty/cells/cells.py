@@ -23,6 +23,7 @@ from thrifty.cells.prices.money import UNIT, minor_units, read_amount, to_units,
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Tariff, margins, prices_after
 from thrifty.cells.sources import Source, as_source
+from thrifty.cells.sources.base import tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput
@@ -276,13 +277,9 @@ class Cells:
         """Buy every cell; all features, which must be Boolean, in tiles."""
         if self.features.place is None:
             return self._account.tiles()
-        n = self.n_examples
-        tiles = kernels.empty_tiles(self.n_features, n)
-        mask = kernels.mask_of_rows(np.arange(n), n)
-        for b in range(len(tiles)):
-            some = np.arange(b * kernels.TILE, min((b + 1) * kernels.TILE, self.n_features))
-            kernels.tile_of_columns(self.columns(some, mask), tiles[b])
-        return tiles
+        mask = kernels.mask_of_rows(np.arange(self.n_examples), self.n_examples)
+        columns = lambda some: self.columns(some, mask)  # noqa: E731
+        return tiles_by_columns(columns, self.n_features, self.n_examples)
 
     def table(self) -> AnyArray:
         """Buy every cell; all values (S, N), whatever their kind. Not to be written to."""

@@ -18,14 +18,14 @@ import numpy as np
 from thrifty.agnostic import Counts, Rule, as_rule
 from thrifty.array_types import Ints
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
-from thrifty.cells.ledger.allowance import ToBuy, all_there_is, runs_of
-from thrifty.cells.ledger.counted import (
+from thrifty.cells.account import (
     OwnedMeanwhile,
     count_as_owned,
     owned_by_id,
     refuse_what_is_owned,
     values_by_id,
 )
+from thrifty.cells.ledger.allowance import ToBuy, all_there_is, runs_of
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows, purged_since
 from thrifty.cells.prices.price_list import as_price_list

@@ -22,12 +22,11 @@ from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, 
 from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.next_calls import Asking, lease
-from thrifty.cells.ledger.owner import IN_FLIGHT, me
+from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_counts
 from thrifty.cells.ledger.settlement import Names
 from thrifty.cells.ledger.words import Places
-from thrifty.cells.prices.bill_lines import BillLine, Lines, lines_of_counts
-from thrifty.cells.prices.money import Limits
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -72,8 +71,8 @@ class Buyer:
         #: what was paid for, line by line
         self.lines = Lines()
         self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
-        self._asking = Asking(ledger, source, tariff, known, task)
-        self.can_claim = self._asking.can_claim
+        #: what it asks next, within which limits
+        self.asking = Asking(ledger, source, tariff, known, task)
         #: what an earlier run of this task has paid for and this one has not asked for, by rows
         self._held_on: dict[int, list[Purchase]] = {}
         self._elsewhere = 0
@@ -88,16 +87,7 @@ class Buyer:
         self._stopping = False
         self._leave: BaseException | None = None
 
-    @property
-    def limits(self) -> Limits:
-        """What may be spent."""
-        return self._asking.limits
-
-    @limits.setter
-    def limits(self, limits: Limits) -> None:
-        self._asking.limits = limits
-
-    # -- what the door asks -------------------------------------------------------------------
+    # -- what the reader asks -----------------------------------------------------------------
 
     def buy(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Make every cell of features x mask known, buying what is not."""
@@ -167,11 +157,11 @@ class Buyer:
         """Take in what others, or an earlier run of this task, have bought."""
         for purchase in self.known.follow(pages):
             self._note(purchase)
-            self._asking.stale = True
+            self.asking.stale = True
         # What came with the columns of a finished task is not ours: we are not finished.
         for feature, mask in self.known.gained:
             self.news.append((False, np.array([feature]), mask))
-            self._asking.stale = True
+            self.asking.stale = True
         self.known.gained.clear()
 
     # -- an earlier run of the same task ------------------------------------------------------
@@ -238,7 +228,7 @@ class Buyer:
                 self.known.take_in(purchase)
                 self._note(purchase)
             self._book(purchase)
-            self._asking.stale = True
+            self.asking.stale = True
 
     def _is_mine(self, purchase: Purchase) -> bool:
         """Whether this task pays for it; what we only repeat is on the bill of who began it."""
@@ -287,7 +277,7 @@ class Buyer:
     async def _run(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         import anyio
 
-        self._asking.begin()
+        self.asking.begin()
         problem: Exception | None = None
         send, receive = anyio.create_memory_object_stream[tuple[Purchase, Outcome]](math.inf)
         limiter = await rate_limiter(self.source)
@@ -310,7 +300,7 @@ class Buyer:
                         done.append(await receive.receive())
                         while receive.statistics().current_buffer_used:
                             done.append(receive.receive_nowait())
-                    elif problem is not None or self._stopping or not self._asking.queue:
+                    elif problem is not None or self._stopping or not self.asking.queue:
                         break
                     else:  # another process is buying what we need, or we could not write it down
                         try:
@@ -342,7 +332,7 @@ class Buyer:
                 purchase.key,
                 limiter,
                 lambda: self._may_call(purchase),
-                costs=purchase.key not in self._asking.free,
+                costs=purchase.key not in self.asking.free,
             )
             self._leave = self._leave or outcome.leave
             reached("after-call")
@@ -407,7 +397,7 @@ class Buyer:
         """One transaction: settle what came back, write down what is asked next."""
         keys = [self.ledger.new_key() for _ in range(self.source.limits.concurrency)]
         reached("before-settle" if done else "before-intent")
-        back, again = self._asking.memory(), False
+        back, again = self.asking.memory(), False
 
         def work(pages: Pages) -> tuple[list[Purchase], Exception | None, list[Purchase]]:
             nonlocal again
@@ -427,13 +417,13 @@ class Buyer:
             mine = [p for p in self._running.values() if p.id not in over]
             try:
                 with pages.savepoint():  # should this fail, what came back is settled all the same
-                    started = self._asking.next(pages, keys, features, mask, mine)
+                    started = self.asking.next(pages, keys, features, mask, mine)
             except ThriftyError as error:
                 return [], error, ended
             return started, None, ended
 
         # Before anybody can see them: a purchase of ours that is not in flight counts as dead.
-        IN_FLIGHT.update(keys)
+        process().in_flight.update(keys)
         started: list[Purchase] = []
         try:
             started, problem, ended = self._write(work)
@@ -442,8 +432,8 @@ class Buyer:
             raise
         finally:
             open_now = {p.key for p in (*started, *self._running.values())}
-            IN_FLIGHT.difference_update((set(keys) | self._asking.claimed) - open_now)
-            self._asking.claimed.clear()
+            process().in_flight.difference_update((set(keys) | self.asking.claimed) - open_now)
+            self.asking.claimed.clear()
         self._ended(ended)
         for purchase in started:
             if purchase.key in keys:
@@ -451,7 +441,7 @@ class Buyer:
             else:
                 self._repeated.add(purchase.id)
             self._running[purchase.id] = purchase
-            IN_FLIGHT.add(purchase.key)
+            process().in_flight.add(purchase.key)
         if started:
             reached("after-intent")
         return started, problem
@@ -460,7 +450,7 @@ class Buyer:
         for purchase in ended:
             self._running.pop(purchase.id, None)
             self._names_of.pop(purchase.id, None)
-            IN_FLIGHT.discard(purchase.key)
+            process().in_flight.discard(purchase.key)
             self._book(purchase)
             if self.ledger.on_purchase is not None:
                 self.ledger.on_purchase(purchase)
@@ -504,7 +494,7 @@ class Buyer:
             _, rows = self.known.place(purchase.block)
             self.replay(None, kernels.mask_of_rows(rows[rows >= 0], self.known.n_examples))
         done, problem = end(
-            self._asking,
+            self.asking,
             pages,
             purchase,
             outcome,
@@ -528,7 +518,7 @@ class Buyer:
 
     def save(self, purchase: Purchase, outcome: Outcome, at: float) -> None:
         """Write an answer that could not be written when it came."""
-        back = self._asking.memory()
+        back = self.asking.memory()
 
         def work(pages: Pages) -> tuple[list[Purchase], Exception | None]:
             back()  # run again, it is still one end
@@ -540,7 +530,7 @@ class Buyer:
             back()
             raise
         for one in done:
-            IN_FLIGHT.discard(one.key)
+            process().in_flight.discard(one.key)
             self._book(one)
         if problem is not None:
             raise problem
@@ -563,4 +553,4 @@ class Buyer:
         except ThriftyError:
             pass  # the intent is in the store: a dead buyer's purchase is in doubt by itself
         finally:
-            IN_FLIGHT.difference_update(p.key for p in left)
+            process().in_flight.difference_update(p.key for p in left)

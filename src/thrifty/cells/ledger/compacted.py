@@ -1,11 +1,18 @@
-"""Compacted columns: the purchases of a finished task become one block per feature, by example."""
+"""Compacted columns: the purchases of a finished task become one block per feature, by example.
+
+Cells that count as gaps, asked for several times and never answered, are kept in columns too, so
+that a task, a prediction or another process does not ask again and again for what is always
+refused. A value that comes later replaces its gap; :func:`forget_gaps` lets all of them be asked
+for again.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +23,19 @@ from thrifty.cells.ledger.purchase import Purchase, unpack_values
 from thrifty.typing import AnyArray
 from thrifty.untrusted import readable
 
-__all__ = ["Facts", "compact", "compact_all", "forget_columns", "read_column", "write_column"]
+__all__ = [
+    "Facts",
+    "Gap",
+    "compact",
+    "compact_all",
+    "forget_columns",
+    "forget_gaps",
+    "known_gaps",
+    "note_gaps",
+    "read_column",
+    "take_back_gaps",
+    "write_column",
+]
 
 
 def compact(pages: Pages, task: str) -> int:
@@ -89,10 +108,6 @@ def _joined(facts: Sequence[Facts]) -> Facts:
     last = np.append(examples[order][1:] != examples[order][:-1], True)
     keep = order[last]
     return Facts(examples[keep], values[keep], times[keep])
-
-
-#: bytes of a bitmap over examples: 32 million of them
-_MOST = 1 << 22
 
 
 @dataclass(slots=True, eq=False)
@@ -199,7 +214,7 @@ _READ = _ReadColumns()
 
 
 def _facts(column: Column, a: dict[str, AnyArray]) -> Facts:
-    if a["known"].dtype != np.uint8 or a["known"].ndim != 1 or len(a["known"]) > _MOST:
+    if a["known"].dtype != np.uint8 or a["known"].ndim != 1 or len(a["known"]) > 1 << 22:
         raise ValueError(f"a bitmap of shape {a['known'].shape}")
     examples = np.flatnonzero(np.unpackbits(a["known"])).astype(np.int32)
     if column.boolean:
@@ -210,3 +225,90 @@ def _facts(column: Column, a: dict[str, AnyArray]) -> Facts:
     if values.shape != examples.shape or (len(lengths) and int(lengths.sum()) != len(examples)):
         raise ValueError(f"{len(examples)} examples and values of shape {values.shape}")
     return Facts(examples, values, np.repeat(a["times"], lengths))
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A cell that counts as a gap: its source, example and feature, how often it was tried."""
+
+    source: str
+    example: str
+    feature: str
+    tries: int
+    at: float
+
+
+class _GapPages(Pages, Protocol):
+    """Pages that can say which source a feature belongs to."""
+
+    def sources_of(self, kind: str) -> dict[int, tuple[str, str]]: ...
+
+
+def note_gaps(
+    pages: Pages, examples: NDArray[np.int32], features: NDArray[np.int32], tries: int, now: float
+) -> None:
+    """Cells, an example and a feature each, are gaps from now on."""
+    before = {c.number: read_column(c) for c in pages.columns("gap", np.unique(features).tolist())}
+    columns = []
+    for f in np.unique(features).tolist():
+        who = np.unique(examples[features == f])
+        facts = Facts(who, np.full(len(who), float(tries)), np.full(len(who), now))
+        if f in before:
+            facts = before[f].merged(facts)
+        columns.append(write_column("gap", f, False, facts))
+    pages.put_columns(columns)
+
+
+def take_back_gaps(pages: Pages, examples: NDArray[np.int32], features: NDArray[np.int32]) -> None:
+    """Cells, an example and a feature each, are no gaps any more."""
+    columns = []
+    for column in pages.columns("gap", np.unique(features).tolist()):
+        gone = examples[features == column.number]
+        columns.append(_without(column, gone)[0])
+    pages.put_columns(columns)
+
+
+def known_gaps(pages: _GapPages, source: str | None = None) -> list[Gap]:
+    """Every gap of the store, or of one source, in the order of features and examples."""
+    found: list[Gap] = []
+    named = pages.sources_of("feature")
+    for column in sorted(pages.columns("gap"), key=lambda c: c.number):
+        whose, feature = named[column.number]
+        if source is not None and whose != source:
+            continue
+        facts = read_column(column)
+        ids = pages.names("example", facts.examples.tolist())
+        for id, tries, at in zip(ids, facts.values.tolist(), facts.times.tolist()):
+            found.append(Gap(whose, id, feature, int(tries), at))
+    return found
+
+
+def forget_gaps(
+    pages: _GapPages,
+    source: str | None = None,
+    features: Iterable[str] | None = None,
+    examples: Iterable[str] | None = None,
+) -> int:
+    """Let gaps be asked for again: all, or those of a source, some features, some examples."""
+    named, names = pages.sources_of("feature"), None if features is None else set(features)
+    numbers = None if examples is None else pages.numbers("example", list(examples))
+    columns, gone = [], 0
+    for column in pages.columns("gap"):
+        whose, feature = named[column.number]
+        if (source is not None and whose != source) or (names is not None and feature not in names):
+            continue
+        left, n = _without(column, numbers)
+        columns.append(left)
+        gone += n
+    pages.put_columns(columns)
+    return gone
+
+
+def _without(column: Column, examples: NDArray[np.int32] | None) -> tuple[Column, int]:
+    """A column less some examples, None: all; and how many it had."""
+    facts = read_column(column)
+    gone = np.ones(len(facts.examples), dtype=np.bool_)
+    if examples is not None:
+        gone = np.isin(facts.examples, examples)
+    left = Facts(facts.examples[~gone], facts.values[~gone], facts.times[~gone])
+    return write_column(column.kind, column.number, False, left), int(gone.sum())

@@ -21,8 +21,7 @@ from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
-from thrifty.cells.ledger.compacted import compact
-from thrifty.cells.ledger.gaps import Gap, forget_gaps, known_gaps
+from thrifty.cells.ledger.compacted import Gap, compact, forget_gaps, known_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
@@ -248,7 +247,7 @@ class Ledger:
                 open_now = [p for p in pages.blocking() if p.provider == source.name]
                 old = {n for p in open_now for n in p.block.examples.tolist()} if open_now else ()
                 known.also(renamed(pages, old, source.examples))
-            claims = source.idempotent and any(map(buyer.can_claim, pages.blocking()))
+            claims = source.idempotent and any(map(buyer.asking.can_claim, pages.blocking()))
             return buyer, claims
 
         return self.book.write(work) if to_buy else (self.book.read(work)[0], False)

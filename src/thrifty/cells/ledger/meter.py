@@ -184,16 +184,7 @@ class Meter:
 
     def count_any(self, features: NDArray[np.int64]) -> int:
         """Examples on which this task was the first to buy one of these features."""
-        if self.owned.everything:
-            return 0
-        words = kernels.words_for(self.n_examples)
-        had = np.zeros(words, dtype=np.uint64)
-        if self._owned_before.shape[0]:
-            had = np.bitwise_or.reduce(self._owned_before[features], axis=0)
-        if self.everything:
-            return self.n_examples - int(np.bitwise_count(had).sum())
-        touched = np.bitwise_or.reduce(self.touched[features], axis=0)
-        return int(np.bitwise_count(touched & ~had).sum())
+        return int(np.count_nonzero(self.first_bits(features)))
 
     def known_rows(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Examples on which every one of these features is owned, or was bought by this task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Pages
-from thrifty.cells.ledger.gaps import OUTAGE, Failures, note_gaps, take_back_gaps
+from thrifty.cells.ledger.compacted import note_gaps, take_back_gaps
 from thrifty.cells.ledger.known import Known
-from thrifty.cells.ledger.owner import IN_FLIGHT, me
+from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.plan import (
     Call,
     draws_of,
@@ -32,12 +32,9 @@ from thrifty.errors import PurchaseInDoubt
 if TYPE_CHECKING:
     from thrifty.cells.ledger.ledger import Ledger
 
-__all__ = ["Asking", "lease"]
+__all__ = ["Asking", "Failures", "lease"]
 
 _GRACE = 60.0
-
-#: a request of more cells begins with one example, to see whether answers are well formed
-_LARGE = 1000
 
 
 def lease(limits: CallLimits) -> float:
@@ -152,7 +149,8 @@ class Asking:
 
     def _plan(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         calls = plan_calls(features, mask, self.known, self.tariff, self.source.limits)
-        if self._on_trial() and sum(len(c.rows) * len(c.features) for c in calls) > _LARGE:
+        # a large request begins with one example, to see whether answers are well formed
+        if self._on_trial() and sum(len(c.rows) * len(c.features) for c in calls) > 1000:
             first = calls[0]
             if len(first.rows) > 1:
                 calls[:1] = [first.on(first.rows[:1]), first.on(first.rows[1:])]
@@ -207,7 +205,7 @@ class Asking:
         # Before anybody can see it: a purchase of ours that is not in flight counts as dead.
         self.claimed.add(purchase.key)
         self._note_free(pages, purchase)
-        IN_FLIGHT.add(purchase.key)
+        process().in_flight.add(purchase.key)
         return pages.claim(purchase.id, me(), self.ledger.now() + lease(self.source.limits))
 
     def _blocked(
@@ -329,7 +327,7 @@ class Asking:
                 "on_failure='gap' goes on."
             )
         return (
-            f"More than {OUTAGE} examples in turn failed and nothing was answered in between, "
+            f"More than {_OUTAGE} examples in turn failed and nothing was answered in between, "
             f"which looks like an outage: they are not taken for gaps. {retry}: what was bought "
             "is kept."
         )
@@ -383,3 +381,84 @@ class Asking:
         )
         until = now + lease(self.source.limits)
         return Purchase(key, self.task, self.source.name, "pending", me(), now, until, block)
+
+
+#: examples that may become gaps though nothing was answered since they first failed; set by hand
+_OUTAGE = 10
+
+
+class Failures:
+    """What failed in one task.
+
+    >>> found = Failures(gaps=True, tries=2)
+    >>> one, feature = np.array([3]), np.array([0])
+    >>> len(found.count(one, feature, answers=5)), found.count(one, feature, answers=6).tolist()
+    (0, [[3, 0]])
+    """
+
+    def __init__(self, gaps: bool, tries: int) -> None:
+        self.gaps, self.tries = gaps, tries
+        #: whether something is to be asked for again when everything else is done
+        self.again = False
+        #: how often a cell (row, feature) failed, and how many answers there were at first
+        self._failed: dict[tuple[int, int], tuple[int, int]] = {}
+        #: how many examples a call about a row may have
+        self._most: dict[int, int] = {}
+        #: gaps of which nothing says that the provider was at work
+        self._doubtful: list[tuple[int, int]] = []
+        self._doubtful_since = 0
+
+    def copy(self) -> Failures:
+        """The same, to go back to."""
+        made = Failures(self.gaps, self.tries)
+        made.again, made._failed, made._most = self.again, dict(self._failed), dict(self._most)
+        made._doubtful, made._doubtful_since = list(self._doubtful), self._doubtful_since
+        return made
+
+    def halve(self, rows: NDArray[np.int64]) -> None:
+        """A call about these rows failed: ask for half as many at once."""
+        half = -(-len(rows) // 2)
+        for r in rows.tolist():
+            self._most[r] = min(half, self._most.get(r, half))
+
+    def apart(self, calls: Iterable[Call]) -> Iterator[Call]:
+        """Calls with no more rows than each of their rows may share a call with."""
+        for call in calls:
+            if not self._most:
+                yield call
+                continue
+            most = np.array([self._most.get(r, 0) for r in call.rows.tolist()])
+            for size in np.unique(most).tolist():
+                rows = call.rows[most == size]
+                step = size or len(rows)
+                for i in range(0, len(rows), step):
+                    yield call.on(rows[i : i + step])
+
+    def count(
+        self, rows: NDArray[np.int64], features: NDArray[np.int64], answers: int
+    ) -> NDArray[np.int64]:
+        """Count a failure of every cell; those (row, feature) that have failed too often."""
+        over = []
+        for r in rows.tolist():
+            for f in features.tolist():
+                times, since = self._failed.get((r, f), (0, answers))
+                self._failed[r, f] = times + 1, since
+                if times + 1 >= self.tries:
+                    over.append((r, f))
+        return np.array(over, dtype=np.int64).reshape(-1, 2)
+
+    def looks_like_an_outage(self, over: NDArray[np.int64], answers: int) -> bool:
+        """Whether too many examples would become gaps with no answer since they first failed."""
+        if answers != self._doubtful_since:  # somebody was answered: it is at work
+            self._doubtful.clear()
+        self._doubtful_since = answers
+        self._doubtful += [(r, f) for r, f in over.tolist() if self._failed[r, f][1] == answers]
+        return len({r for r, _ in self._doubtful}) > _OUTAGE
+
+    def taken_back(self) -> NDArray[np.int64]:
+        """The doubtful gaps (row, feature) that were noted before; they are none any more."""
+        noted = np.array(self._doubtful, dtype=np.int64).reshape(-1, 2)
+        self._doubtful.clear()
+        for r, f in noted.tolist():
+            self._failed.pop((r, f), None)
+        return noted

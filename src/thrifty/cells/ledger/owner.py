@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-__all__ = ["IN_FLIGHT", "Process", "is_alive", "me", "process", "simulated"]
+__all__ = ["Process", "is_alive", "me", "process", "simulated"]
 
 
 class Process:
@@ -55,33 +55,6 @@ def simulated(one: Process) -> Iterator[None]:
     finally:
         _SIMULATED.reset(token)
 
-
-class _InFlight:
-    """Keys of the purchases that this process is making at this moment."""
-
-    def __contains__(self, key: object) -> bool:
-        return key in process().in_flight
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(process().in_flight)
-
-    def add(self, key: str) -> None:
-        process().in_flight.add(key)
-
-    def discard(self, key: str) -> None:
-        process().in_flight.discard(key)
-
-    def update(self, keys: Iterable[str]) -> None:
-        process().in_flight.update(keys)
-
-    def difference_update(self, keys: Iterable[str]) -> None:
-        process().in_flight.difference_update(keys)
-
-    def clear(self) -> None:
-        process().in_flight.clear()
-
-
-IN_FLIGHT = _InFlight()
 
 _mine: tuple[int, str] = (0, "")
 #: in the place of its start: a process that is there, and of which no more can be read

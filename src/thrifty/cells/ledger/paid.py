@@ -15,10 +15,11 @@ from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.plan import known_cells
 from thrifty.cells.ledger.purchase import Purchase
-from thrifty.cells.prices.bill_lines import BillLine, Lines
+from thrifty.cells.ledger.receipt import BillLine, Lines
 from thrifty.cells.prices.money import Limits, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Holdings
+from thrifty.cells.sources.base import tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray
@@ -47,7 +48,6 @@ class PaidAccount:
         self.tariff, self.known = self._buyer.tariff, self._buyer.known
         self.each = self.tariff.marginal
         n, N = source.n_examples, source.n_features
-        self.full = kernels.mask_of_rows(np.arange(n), n)
         #: rows that were asked for and are gaps, by feature
         self._gaps: dict[int, NDArray[np.uint64]] = {}
         owned = Owned(n, N)
@@ -111,10 +111,6 @@ class PaidAccount:
         news, self._buyer.news = self._buyer.news, []
         return news
 
-    @property
-    def currency(self) -> str:
-        return self.tariff.currency
-
     def cost(self) -> float:
         """What this task has cost so far, earlier runs of it and late answers included."""
         return to_units(self._cost())
@@ -141,11 +137,11 @@ class PaidAccount:
 
     def limit(self, limits: Limits) -> None:
         """Never spend more than this."""
-        self._buyer.limits = limits
+        self._buyer.asking.limits = limits
 
     def left(self) -> int | None:
         """What may still be spent, in minor units; what is reserved may not."""
-        limits = self._buyer.limits
+        limits = self._buyer.asking.limits
         if limits.total is limits.per_task is None:
             return None
         total, mine = self.ledger.book.read(
@@ -277,14 +273,8 @@ class PaidAccount:
     def tiles(self) -> NDArray[np.uint64]:
         """Buy everything; all features, which must be Boolean, in tiles."""
         n, N = self.source.n_examples, self.source.n_features
-        everything = self.columns(np.arange(N), self.full)
-        tile = kernels.TILE
-        out = np.zeros((-(-N // tile), n, tile // 64), dtype=np.uint64)
-        for b in range(len(out)):
-            block = everything[b * tile : (b + 1) * tile]
-            bits = np.unpackbits(block.view(np.uint8), axis=1, bitorder="little", count=n)
-            out[b] = kernels.pack_tiles(np.ascontiguousarray(bits.T))[0]
-        return out
+        everything = self.columns(np.arange(N), kernels.mask_of_rows(np.arange(n), n))
+        return tiles_by_columns(everything.__getitem__, N, n)
 
     def table(self) -> AnyArray:
         """Every cell, whatever its kind."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.cells.ledger.owner import IN_FLIGHT, is_alive, me
+from thrifty.cells.ledger.owner import is_alive, me, process
 from thrifty.cells.prices.money import total
 from thrifty.cells.sources.answered import divided
 from thrifty.typing import AnyArray
@@ -179,7 +179,7 @@ def is_live(purchase: Purchase, now: float) -> bool:
     if purchase.status != "pending":
         return False
     if purchase.owner == me():
-        return purchase.key in IN_FLIGHT
+        return purchase.key in process().in_flight
     alive = is_alive(purchase.owner)
     return now <= purchase.give_up_at if alive is None else alive
 

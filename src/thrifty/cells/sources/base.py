@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty import kernels
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import Values, checked_ids, checked_source_name, checked_values
 from thrifty.errors import BadInput
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from thrifty.cells.sources.questions import QuestionSource, TextsLike
     from thrifty.cells.sources.some_rows import Duplicates
 
-__all__ = ["Source", "SourceView", "as_source"]
+__all__ = ["Source", "SourceView", "as_source", "tiles_by_columns"]
 
 
 class Source(ABC):
@@ -525,6 +526,17 @@ class SourceView(Source):
         return self._source.tiles()
 
 
+def tiles_by_columns(
+    columns: Callable[[NDArray[np.int64]], NDArray[np.uint64]], n_features: int, n_examples: int
+) -> NDArray[np.uint64]:
+    """Boolean features in tiles, from columns that are packed over the examples."""
+    tiles = kernels.empty_tiles(n_features, n_examples)
+    for b in range(len(tiles)):
+        some = np.arange(b * kernels.TILE, min((b + 1) * kernels.TILE, n_features))
+        kernels.tile_of_columns(columns(some), tiles[b])
+    return tiles
+
+
 def as_source(
     X: TableLike,
     *,
@@ -540,14 +552,14 @@ def as_source(
     the error for whoever needs them.
     """
     source = _as_source(X, allow_missing, kinds, lazily, na)
-    if source.categories and not categories:
-        errors = {
-            name: _no_categories(name)
-            for name in map(source.feature_names.__getitem__, source.categories)
-        }
-        if not lazily or source is X:
-            raise next(iter(errors.values()))
-        source.unread, source.categories = {**source.unread, **errors}, {}
+    if not source.categories or categories:
+        return source
+    errors = {
+        source.feature_names[f]: _no_categories(source.feature_names[f]) for f in source.categories
+    }
+    if not lazily or source is X:
+        raise next(iter(errors.values()))
+    source.unread, source.categories = {**source.unread, **errors}, {}
     return source
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.base import Source, tiles_by_columns
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
 from thrifty.typing import AnyArray, JsonLike
@@ -272,9 +272,4 @@ class PackedSource(Source):
 
     def tiles(self) -> NDArray[np.uint64]:
         self.file.expect_everything()
-        tiles = kernels.empty_tiles(self.n_features, self.n_examples)
-        for b in range(len(tiles)):
-            start = b * kernels.TILE
-            some = np.arange(start, min(start + kernels.TILE, self.n_features))
-            kernels.tile_of_columns(self.file.columns(some), tiles[b])
-        return tiles
+        return tiles_by_columns(self.file.columns, self.n_features, self.n_examples)
