@@ -17,7 +17,6 @@ from thrifty.typing import AnyArray
 
 __all__ = ["as_table", "keep_answer", "read_answer", "redacted"]
 
-_KEPT = 4000
 #: names of what is secret
 _NAMED = (
     r"[\w-]*(?:api[-_]?key|tokens?|secrets?|passw(?:or)?ds?|passphrases?|pwd|authorization|bearer"
@@ -79,7 +78,7 @@ def keep_answer(answer: object) -> bytes:
     """A malformed answer as it can be kept: numbers as numbers, anything else as short text."""
     if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf" and answer.size < 1e6:
         return pack_arrays({"numbers": np.asarray(answer, dtype=np.float64)})
-    text = redacted(_shown(answer)[:_KEPT]).encode(errors="backslashreplace")
+    text = redacted(_shown(answer)[:4000]).encode(errors="backslashreplace")
     return pack_arrays({"text": np.frombuffer(text, dtype=np.uint8)})
 
 

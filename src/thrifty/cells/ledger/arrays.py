@@ -42,7 +42,7 @@ def pack_arrays(arrays: Mapping[str, AnyArray]) -> bytes:
         )
     body = b"".join([_little(a, k).tobytes() for a, k in zip(arrays.values(), kinds)])
     raw = struct.pack("<I", len(head)) + head + body
-    return zlib.compress(raw, 1) if len(raw) > _SMALL else _uncompressed(raw)
+    return zlib.compress(raw, int(len(raw) > _SMALL))
 
 
 def _little(array: AnyArray, kind: str) -> AnyArray:
@@ -57,12 +57,6 @@ def _header(arrays: tuple[tuple[str, str, tuple[int, ...]], ...]) -> bytes:
     if unknown:
         raise TypeError(f"arrays must be of kind {sorted(_KINDS)}; got {sorted(unknown)}")
     return json.dumps({name: [kind, list(shape)] for name, kind, shape in arrays}).encode()
-
-
-def _uncompressed(raw: bytes) -> bytes:
-    """A zlib stream of one stored block (RFC 1950, 1951): setting a compressor up takes longer."""
-    head = struct.pack("<BHH", 1, len(raw), len(raw) ^ 0xFFFF)
-    return b"\x78\x01" + head + raw + struct.pack(">I", zlib.adler32(raw))
 
 
 def unpack_arrays(block: bytes) -> dict[str, AnyArray]:

@@ -341,12 +341,11 @@ def _taken(asking: Asking, pages: Pages, late: Purchase) -> bool:
     )
 
 
-_ANSWERED = 0
 _NOT_BILLED, _BILLED, _UNKNOWN = (FAILED.index(w) + 1 for w in ("not-billed", "billed", "unknown"))
-#: who of a row's parts pays what the row pays once (fees, orders): the first of these
-_MAIN = (_ANSWERED, _BILLED, _UNKNOWN, _NOT_BILLED)
+#: who of a row's parts pays what the row pays once (fees, orders): the first of these; 0: answered
+_MAIN = (0, _BILLED, _UNKNOWN, _NOT_BILLED)
 #: the purchase itself becomes the first of these; what is unknown keeps its key only if it is all
-_ORDER = (_ANSWERED, _BILLED, _NOT_BILLED, _UNKNOWN)
+_ORDER = (0, _BILLED, _NOT_BILLED, _UNKNOWN)
 
 
 class Part(NamedTuple):

@@ -24,10 +24,6 @@ from thrifty.typing import AnyArray
 __all__ = ["Known"]
 
 
-#: names get consecutive numbers; a store that holds larger ones was tampered with
-_MOST_NAMES = 50_000_000
-
-
 class Known:
     """Bitmaps over rows: column f < N is a feature, column N + d is draw d.
 
@@ -330,7 +326,8 @@ class Known:
 
 def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where each number stands, -1 where it does not; what has no number (-1) stands nowhere."""
-    if len(numbers) and not -1 <= int(numbers.min()) <= int(numbers.max()) < _MOST_NAMES:
+    # names get consecutive numbers; a store that holds larger ones was tampered with
+    if len(numbers) and not -1 <= int(numbers.min()) <= int(numbers.max()) < 50_000_000:
         raise StoreError(
             f"the store numbers a name {int(numbers.max())}, which it never does by itself: it was "
             "damaged, or changed by something else than Thrifty. Restore a copy."

@@ -48,9 +48,6 @@ __all__ = ["Balance", "Ledger", "OpenPurchase"]
 #: features of a source that are all looked up at once; of more, only those that are asked for
 _FEW = 2000
 
-#: seconds by which the clocks of two machines may differ
-_CLOCKS_DIFFER = 60.0
-
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -176,7 +173,7 @@ class Ledger:
         if not (np.isfinite(tariff.valid).any() or np.isfinite(tariff.draw_valid).any()):
             return
         last, now = pages.last_settled(), self.now()
-        if last > now + _CLOCKS_DIFFER:
+        if last > now + 60.0:  # seconds by which the clocks of two machines may differ
             raise ClockWentBack(
                 f"the clock of this machine is {last - now:.0f} seconds behind the last purchase "
                 "in the store, and values of this source expire: what is bought now would count "

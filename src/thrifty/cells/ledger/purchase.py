@@ -30,9 +30,6 @@ from thrifty.untrusted import readable
 
 __all__ = ["BLOCKING", "CellBlock", "Purchase", "is_live", "pack_values", "unpack_values"]
 
-#: bytes of a block that is kept as it was read; it is never written to
-_SMALL = 2048
-
 #: purchases of these kinds keep their cells from being bought again
 BLOCKING = ("pending", "doubt", "malformed", "changed")
 
@@ -74,23 +71,17 @@ class CellBlock:
                 **({} if self.paid is None else {"paid": self.paid}),
             }
         )
-        if len(raw) <= _SMALL:
-            _keep(raw, self)
+        _keep(raw, self)
         return raw
 
     @classmethod
     def from_bytes(cls, block: bytes) -> CellBlock:
         found = _BLOCKS.get(block)
         if found is None:
-            found = cls._read(block)
-            if len(block) <= _SMALL:
-                _keep(block, found)
+            with readable("a purchase in the store"):
+                found = cls._from(unpack_arrays(block))
+            _keep(block, found)
         return found
-
-    @classmethod
-    def _read(cls, block: bytes) -> CellBlock:
-        with readable("a purchase in the store"):
-            return cls._from(unpack_arrays(block))
 
     @classmethod
     def _from(cls, a: dict[str, AnyArray]) -> CellBlock:
@@ -110,15 +101,15 @@ class CellBlock:
         return cls(a["examples"], a["features"], boolean, a["draws"], rows, a["costs"], paid)
 
 
-#: blocks that were written or read last: open purchases are looked at before every call
+#: small blocks that were written or read last: open purchases are looked at before every call
 _BLOCKS: dict[bytes, CellBlock] = {}
-_MOST_BLOCKS = 512
 
 
 def _keep(raw: bytes, block: CellBlock) -> None:
-    if len(_BLOCKS) >= _MOST_BLOCKS:
+    if len(_BLOCKS) >= 512:
         _BLOCKS.clear()
-    _BLOCKS[raw] = block
+    if len(raw) <= 2048:
+        _BLOCKS[raw] = block
 
 
 @dataclass(frozen=True, slots=True, eq=False)

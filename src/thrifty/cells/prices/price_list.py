@@ -73,7 +73,6 @@ _WRITTEN = {
 
 #: tariffs that were read, by the words they were read from; few, since a lifetime has one list
 _TARIFFS: dict[tuple[tuple[str, ...], str], Tariff] = {}
-_MOST_TARIFFS = 8
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ class PriceList:
         kept = _TARIFFS.get(key)
         if kept is None:
             kept = read_tariff(self, names)
-            if len(_TARIFFS) >= _MOST_TARIFFS:
+            if len(_TARIFFS) >= 8:
                 _TARIFFS.clear()
             _TARIFFS[key] = kept
         return kept

@@ -12,8 +12,6 @@ from thrifty.errors import BadInput
 
 __all__ = ["Rates", "estimated_tokens"]
 
-_MILLION = 1_000_000
-
 
 def estimated_tokens(text: str) -> int:
     """How many tokens a text has, at most in all likelihood: a third of its bytes.
@@ -76,7 +74,7 @@ class Rates:
         """What so many tokens cost, in minor units, rounded up; ``cached`` are among ``read``."""
         new, out, old, _ = self._read()
         cached = min(max(cached, 0), read)
-        exact = (new * (read - cached) + old * cached + out * written) * UNIT / _MILLION
+        exact = (new * (read - cached) + old * cached + out * written) * UNIT / 1_000_000
         return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
     @classmethod

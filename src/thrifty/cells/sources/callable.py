@@ -34,9 +34,6 @@ from thrifty.typing import AnyArray, KindsLike, PresentLike
 __all__ = ["CallLimits", "CallableSource", "LooksUp"]
 
 
-_MOST_CELLS = 10_000_000
-
-
 @dataclass(frozen=True, slots=True)
 class CallLimits:
     """How a provider may be called."""
@@ -70,7 +67,7 @@ class CallLimits:
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise BadParameter(f"{name} must be None or an integer, 1 or more; got {value!r}.")
         # what one answer may hold, so that it can be written down and read again
-        object.__setattr__(self, "max_cells", min(self.max_cells or _MOST_CELLS, _MOST_CELLS))
+        object.__setattr__(self, "max_cells", min(self.max_cells or 10**7, 10**7))
         for name in ("concurrency", "attempts", "doubt_limit", "tries"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:

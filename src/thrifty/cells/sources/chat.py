@@ -40,7 +40,6 @@ _REASONS = re.compile(
     r"(^|[/_.:-])(o[1-9]|gpt-5|gpt-oss|r1|qwq|magistral|reason\w*|think\w*)([/_.:-]|$)",
     re.IGNORECASE,
 )
-_ROOM = 2000
 
 
 def _room_for(model: str) -> int:
@@ -49,7 +48,7 @@ def _room_for(model: str) -> int:
     >>> _room_for("o3-mini"), _room_for("qwen3-thinking"), _room_for("gpt-4o-mini")
     (2000, 2000, 0)
     """
-    return _ROOM if _REASONS.search(model) else 0
+    return 2000 if _REASONS.search(model) else 0
 
 
 class _Unsupported(NotBilled):

@@ -31,10 +31,6 @@ __all__ = [
 #: what a cell of a source is: one value for good, or the newest that came
 Values = Literal["fixed", "newest"]
 
-_ROWS_AT_ONCE = 1024
-#: bits of an id that is a number
-_LONGEST_ID = 4000
-
 
 @lru_cache(maxsize=8)  # very wide data is named again and again
 def default_names(n: int) -> tuple[str, ...]:
@@ -66,9 +62,9 @@ def checked_ids(examples: Iterable[object], n: int) -> tuple[str, ...]:
     seen: set[str] = set()
     texts: list[str] = []
     for example in given:
-        if isinstance(example, int) and example.bit_length() > _LONGEST_ID:
+        if isinstance(example, int) and example.bit_length() > 4000:
             raise BadInput(
-                f"an example id that is a number must have fewer than {_LONGEST_ID // 4} digits; "
+                f"an example id that is a number must have fewer than 1000 digits; "
                 f"one has about {example.bit_length() * 3 // 10}. Give it as text, or shorter."
             )
         if isinstance(example, bool) or not isinstance(example, str | int):
@@ -226,8 +222,8 @@ def boolean_columns(
         low, high = table.min(axis=0), table.max(axis=0)
         return np.asarray((low >= 0) & (high <= 1))
     boolean = np.ones(n, dtype=np.bool_)
-    for start in range(0, table.shape[0], _ROWS_AT_ONCE):
-        block = table[start : start + _ROWS_AT_ONCE]
+    for start in range(0, table.shape[0], 1024):
+        block = table[start : start + 1024]
         good = (block == 0) | (block == 1)
         if good.all():
             continue

@@ -43,12 +43,6 @@ GAPS = frozenset(
 #: codes by feature; those under "" hold for every feature
 Codes = Mapping[str, Sequence[object]]
 
-# Not measured: a column with ten different numbers and one or two words, or words on few rows, is a
-# measurement with remarks; with fewer numbers it may as well be a list of codes, which only the
-# user knows.
-_WORDS, _NUMBERS, _REMARKS = 2, 10, 0.1
-#: with marks alone beside them, two numbers are enough
-_NUMBERS_BESIDE_MARKS = 2
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?$")
 #: beyond a limit of detection: <5, >= 100
 _CENSORED = re.compile(r"\s*(?:[<>≤≥]=?|=[<>])\s*([+-]?[\d.,]*\d(?:[eE][+-]?\d+)?)\s*$")
@@ -144,10 +138,13 @@ def gap_words(texts: Sequence[str], others: int, is_number: Any) -> frozenset[st
         return frozenset()
     different = len(numbers) + others
     remarks = [word for word in odd if word.lower() not in GAPS]
-    if not remarks:
-        return frozenset(odd) if different >= _NUMBERS_BESIDE_MARKS else frozenset()
-    few = len(set(remarks)) <= _WORDS or len(remarks) <= _REMARKS * (len(texts) + others)
-    return frozenset(odd) if few and different >= _NUMBERS else frozenset()
+    if not remarks:  # marks alone
+        return frozenset(odd) if different >= 2 else frozenset()
+    # Not measured: a column with ten different numbers and one or two words, or words on few rows,
+    # is a measurement with remarks; with fewer numbers it may as well be a list of codes, which
+    # only the user knows.
+    few = len(set(remarks)) <= 2 or len(remarks) <= 0.1 * (len(texts) + others)
+    return frozenset(odd) if few and different >= 10 else frozenset()
 
 
 def limit_of(text: str) -> str | None:

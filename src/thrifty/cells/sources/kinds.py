@@ -49,8 +49,6 @@ ToldKind = str | tuple[str, ...]
 
 _KINDS = ("number", "boolean", "category")
 _YES = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
-#: a category with more values than this, most of them on one row, is free text or an identifier
-_MANY = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +268,7 @@ def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
             f"'?' become gaps, or kinds={{{name!r}: 'category'}}."
         )
     different = len(set(texts))
-    if different > _MANY and different > 0.5 * len(there):
+    if different > 50 and different > 0.5 * len(there):  # most of them on one row
         raise BadInput(
             f"{name!r} looks like free text or an identifier: {different} different texts on "
             f"{len(there)} examples. Leave it out with features=, make features of it, or, if it "

@@ -241,10 +241,6 @@ def chosen_features(
     return list(wanted)
 
 
-#: of rows and of cells: how many a file of any size may claim, and how many for each byte
-_CLAIMS = (1_000_000, 100), (10_000_000, 1000)
-
-
 class ParquetSource(LongColumnSource):
     """A Parquet file; made by :meth:`Source.from_parquet`."""
 
@@ -397,8 +393,9 @@ def opened_parquet(path: Path) -> pyarrow.parquet.ParquetFile:
         file = pyarrow.parquet.ParquetFile(path)
         said, size = file.metadata, path.stat().st_size
         rows = int(said.num_rows)
-        claims = zip((rows, rows * int(said.num_columns)), _CLAIMS)
-        if not all(0 <= claim <= max(any_size, each * size) for claim, (any_size, each) in claims):
+        # of rows and of cells: how many a file of any size may claim, or so many for each byte
+        most = max(1_000_000, 100 * size), max(10_000_000, 1000 * size)
+        if not (0 <= rows <= most[0] and 0 <= rows * int(said.num_columns) <= most[1]):
             raise BadInput(
                 f"{path} claims {rows:,} rows of {said.num_columns:,} columns in {size:,} bytes, "
                 "which cannot be: it is damaged."

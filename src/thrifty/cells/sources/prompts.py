@@ -33,8 +33,6 @@ INSTRUCTIONS = (
     "Answer questions about a text. Reply with one JSON object and nothing else: a key for each "
     'question, as it is numbered, and its answer. Answer "unknown" where the text does not say.'
 )
-#: tokens of a number as an answer, with the number of its question
-_LONGEST_NUMBER = 16
 _SURE = 'Write each answer as {"answer": ..., "confidence": a number from 0 to 1}.'
 
 
@@ -100,9 +98,9 @@ class Question:
         object.__setattr__(self, "answerers", tuple(several))
 
     def _longest(self) -> int:
-        """A category in quotes, after its number: a token for two bytes is more than any takes."""
+        """Of a number, or a category in quotes: a token for two bytes is more than any takes."""
         if self.categories is None:
-            return _LONGEST_NUMBER
+            return 16
         return 4 + max(-(-len(c.encode()) // 2) for c in self.categories)
 
     @property

@@ -44,9 +44,6 @@ _AROUND = 24
 #: of the feature that holds how sure an answer is
 CONFIDENCE = " (confidence)"
 
-#: seconds until a batch has ended by itself, whatever became of it: providers promise a day
-_BATCH_WINDOW = 90_000.0
-
 
 @dataclass(frozen=True)
 class Reply:
@@ -167,7 +164,8 @@ class QuestionSource(CallableSource):
             self.model,
             old_prompt_hash(self.questions, confidence=self.confidence, tokens=self._from_tokens),
         )
-        patience = {"timeout": _BATCH_WINDOW} if batch else {}
+        # a batch has ended by itself then, whatever became of it: providers promise a day
+        patience = {"timeout": 90_000.0} if batch else {}
         chosen = CallLimits(**{"concurrency": 8, "again": again, **patience, **limits})
         # A prompt is about one text, so that each is a purchase of its own: what was answered is
         # settled and what was refused is refused, text by text.
