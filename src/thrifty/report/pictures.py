@@ -465,17 +465,20 @@ class PredictionPrice:
 def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
     """A price per task, in the order of learning.
 
+    Rows of a prediction that the budget ended are counted when it is finished: the same rows.
+
     >>> from thrifty.report.view import TaskView
     >>> from thrifty.results import Receipt
     >>> task = TaskView("a", "bought", Receipt(8, 8.0, 0, 0, 2, 4, 2), prediction_price=5.0)
-    >>> asked = {"task": "a", "route": "prediction", "cost": 30.0, "examples": 10}
-    >>> prediction_prices(LifetimeView(tasks=(task,), beside=(asked,)))
+    >>> asked = {"task": "a", "route": "prediction", "cost": 20.0, "examples": 10}
+    >>> ended = {**asked, "route": "prediction, not finished", "cost": 10.0}
+    >>> prediction_prices(LifetimeView(tasks=(task,), beside=(ended, asked)))
     [PredictionPrice(task='a', at_most=5.0, charged=3.0)]
     """
     paid, rows = Counter[str](), Counter[str]()
     for row in view.predicted:
         paid[row["task"]] += row["cost"]
-        rows[row["task"]] += row.get("examples", 0)
+        rows[row["task"]] += row.get("examples", 0) * (row["route"] == "prediction")
     known = [(t.name, t.prediction_price) for t in view.tasks if t.prediction_price is not None]
     return [
         PredictionPrice(name, price, paid[name] / rows[name] if rows[name] else None)
