@@ -20,6 +20,7 @@ docs/serving.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,14 @@ import numpy as np
 from thrifty.array_types import Floats
 from thrifty.cells.bit_cells import Bit
 from thrifty.errors import BadInput
-from thrifty.models.fits.plain_trees import Leaf, Node, before, both
+from thrifty.models.card import Words
+from thrifty.models.fits.bins import Bins
+from thrifty.models.fits.columns import CATEGORY, GAP
+from thrifty.models.fits.fitting import Prepared
+from thrifty.models.fits.kernel_ridge import KernelRidge
+from thrifty.models.fits.points import Points
 from thrifty.models.fits.stack import Stack
+from thrifty.models.fits.tree_ensembles import TreeSum
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.scorecard import ScorecardClassifier
 from thrifty.trees.model import TreeClassifier
@@ -36,6 +43,10 @@ from thrifty.trees.over_bits_model import OverBits
 from thrifty.typing import AnyArray, Json
 
 __all__ = ["serving_model"]
+
+#: a leaf is what it adds for each class; a node asks one question
+Leaf = list[float]
+Node = Json | Leaf
 
 #: of files that have rows beside trees
 _WITH_ROWS = "thrifty model 2"
@@ -90,18 +101,29 @@ def _plain(model: Any, rows: bool) -> Json:
     if isinstance(model, ModelClassifier):
         names = [model.feature_names_[f] for f in model.features_.tolist()]
         own, table = model.estimator_, model.table_
-        if isinstance(own, Stack) and not rows:
-            own = own.without_rows(np.where(table.bought, table.values, np.nan))
-        found = own.as_trees(names, model.words_)
-        whole = _file(names, model.classes_[found.codes], found.base, found.trees)
-        return whole if found.near is None else {**whole, "format": _WITH_ROWS, **found.near}
+        if isinstance(own, Prepared):
+            own = own.fitted if own.fills is None else own
+        points = getattr(own, "points_", None)
+        if isinstance(points, Points):
+            trees = _of_points(points, names, model.words_, 1.0)
+            codes = np.asarray(own.classes_, dtype=np.int64)
+            return _file(names, model.classes_[codes], points.intercepts, trees)
+        if not isinstance(own, Stack):
+            fitted = own.fitted if isinstance(own, Prepared) else own
+            raise BadInput(
+                f"this model was fitted with {type(fitted).__name__}, which cannot be written for "
+                "serving as plain data; Thrifty's own model and scorecards can."
+            )
+        if not rows:
+            own = _without_rows(own, np.where(table.bought, table.values, np.nan))
+        return _of_stack(own, names, model.words_, model.classes_)
     if isinstance(model, ScorecardClassifier):
         names = list(getattr(model, "feature_names_in_", []))
         names = names or [f"x{f}" for f in range(model.n_features_in_)]
         told = zip(names, model.reader_.categories)
         words = {str(name): texts for name, texts in told if texts is not None}
-        base, trees = model.points_.as_trees(names, words)
-        return _file(names, model.classes_, base, trees)
+        trees = _of_points(model.points_, names, words, 1.0)
+        return _file(names, model.classes_, model.points_.intercepts, trees)
     if isinstance(model, OverBits):
         bits = model.bits_
         names = [model.feature_names_[f] for f in model.features_.tolist()]
@@ -198,3 +220,125 @@ def _shares(
 
     nothing = np.zeros(len(model.classes_))
     return _file(names, model.classes_, nothing, [grown(0)], softmax=False)
+
+
+# The parts of the default model: a base, trees, and rows with what they say.
+
+
+def both(scores: Floats) -> Leaf:
+    """A score for each class; of two classes the first has 0."""
+    found = [float(score) for score in scores]
+    return [0.0, *found] if len(found) == 1 else found
+
+
+def before(threshold: float) -> float:
+    """At least the threshold is above the number before it."""
+    return float(np.nextafter(threshold, -np.inf))
+
+
+def _of_stack(own: Stack, names: Sequence[str], words: Words, classes: AnyArray) -> Json:
+    ridge, share, near = (own.slope * share for share in own.shares)
+    base = ridge * own.ridge.intercepts + own.intercepts
+    trees = _of_points(own.ridge, names, words, ridge)
+    if own.trees is not None and share:
+        base = base + share * own.trees.base
+        trees += _of_trees(own.trees, names, words, share)
+    if own.kernel is None or not near:
+        return _file(names, classes[own.classes_], base, trees)
+    base = base + near * own.kernel.means
+    file = _file(names, classes[own.classes_], base, trees)
+    return {**file, "format": _WITH_ROWS, **_of_kernel(own.kernel, names, words, near)}
+
+
+def _without_rows(own: Stack, values: Floats) -> Stack:
+    """The same without its kernel, which keeps rows; on these rows it says nearly the same.
+
+    The other parts take the kernel's share; a line through what the whole says of the rows puts
+    back what the kernel added to the mean and to the spread.
+    """
+    if own.kernel is None:
+        return own
+    ridge, trees, _ = own.shares
+    rest = ridge + trees
+    shares = (ridge / rest, trees / rest, 0.0) if rest > 0 else (1.0, 0.0, 0.0)
+    still = np.zeros_like(own.intercepts)
+    alone = replace(own, kernel=None, shares=shares, slope=1.0, intercepts=still)
+    whole, said = own.scores(values), alone.scores(values)
+    middle, off = whole.mean(axis=0), said - said.mean(axis=0)
+    slope = float((off * whole).sum() / max(float((off**2).sum()), 1e-300))
+    return replace(alone, slope=slope, intercepts=middle - slope * said.mean(axis=0))
+
+
+def _of_points(points: Points, names: Sequence[str], words: Words, times: float) -> list[Node]:
+    """A tree for each feature that has points: first whether it is a gap, then which bin."""
+    trees: list[Node] = []
+    for name, bins, table in zip(names, points.bins, points.points):
+        leaves = [both(times * row) for row in table]
+        if not any(any(leaf) for leaf in leaves):
+            continue
+        nothing = [0.0] * len(leaves[0])  # of a gap or a category that was never seen
+        gap = leaves[-1] if bins.weight[-1] > 0 else nothing
+        known = _of_bins(str(name), bins, leaves, words.get(str(name)), nothing)
+        trees.append({"feature": str(name), "in": [], "gap": True, "yes": gap, "no": known})
+    return trees
+
+
+def _of_bins(
+    name: str, bins: Bins, leaves: list[Leaf], texts: Sequence[object] | None, nothing: Leaf
+) -> Node:
+    if bins.groups is None:
+        return _between(name, bins.edges.tolist(), leaves[:-1])
+    known: Node = nothing
+    for group, leaf in zip(bins.groups, leaves):
+        told = [code if texts is None else texts[int(code)] for code in group]
+        known = {"feature": name, "in": told, "yes": leaf, "no": known}
+    return known
+
+
+def _between(name: str, edges: list[float], leaves: list[Leaf]) -> Node:
+    """Halve the limits until one bin is left."""
+    if not edges:
+        return leaves[0]
+    middle = len(edges) // 2
+    return {
+        "feature": name,
+        "above": before(edges[middle]),
+        "no": _between(name, edges[:middle], leaves[: middle + 1]),
+        "yes": _between(name, edges[middle + 1 :], leaves[middle + 1 :]),
+    }
+
+
+def _of_trees(own: TreeSum, names: Sequence[str], words: Words, times: float) -> list[Node]:
+    def grown(at: int) -> Node:
+        if own.left[at] == at:
+            return both(times * own.value[at])
+        name, limit = str(names[int(own.feature[at])]), float(own.threshold[at])
+        below, above = grown(int(own.left[at])), grown(int(own.right[at]))
+        if own.equal[at]:
+            texts = words.get(name)
+            word = limit if texts is None else texts[int(limit)]
+            return {"feature": name, "in": [word], "gap": False, "yes": above, "no": below}
+        gap = not bool(own.gap_left[at])
+        return {"feature": name, "above": limit, "gap": gap, "yes": above, "no": below}
+
+    return [grown(root) for root in own.roots.tolist()]
+
+
+def _of_kernel(own: KernelRidge, names: Sequence[str], words: Words, times: float) -> Json:
+    """What becomes of a row's values, column by column, and the rows with what they say."""
+    of, asked = own.columns, []
+    for i, f in enumerate(of.feature.tolist()):
+        name, scale = str(names[f]), float(own.scale[i] / of.spread[i])
+        no, yes = (float((x - of.centre[i]) * scale) for x in (0.0, 1.0))
+        texts = words.get(name)
+        if of.holds[i] == GAP:
+            asked.append({"feature": name, "in": [], "gap": yes, "no": no})
+        elif of.holds[i] == CATEGORY:
+            code = of.low[i] if texts is None else texts[int(of.low[i])]
+            asked.append({"feature": name, "in": [code], "gap": no, "yes": yes, "no": no})
+        else:
+            low, high, centre = (float(x[i]) for x in (of.low, of.high, of.centre))
+            kept = {"low": low, "high": high, "centre": centre, "scale": scale, "gap": 0.0}
+            asked.append({"feature": name, **kept})
+    said = [both(times * one) for one in own.coefficients]
+    return {"columns": asked, "rows": [list(pair) for pair in zip(own.rows.tolist(), said)]}

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import thrifty
-from thrifty.models.fits.points import Design
+from thrifty.estimators import ScorecardClassifier
 
 pd = pytest.importorskip("pandas")
 
@@ -57,8 +57,6 @@ def test_a_value_that_many_rows_share_has_a_bin_of_its_own():
     """Beside what is next to it: .712 on new rows; with bins of their own .732."""
 
     def fit(X, y):
-        design = Design.of(X, np.ones(len(y)), np.array([False]), 8)
-        points = design.fit(np.arange(len(y)), y, 2, np.ones(len(y)), 1.0)
-        return lambda new: points.scores(new)[:, 0]
+        return ScorecardClassifier(max_bins=8, calibrated=False).fit(X, y).decision_function
 
     assert left_out(fit, mostly_nothing, 600, 6) > 0.722

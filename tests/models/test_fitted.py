@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from thrifty import ModelClassifier
 from thrifty.errors import BadInput
 from thrifty.estimators import ScorecardClassifier
 from thrifty.models.fits.fitting import fit_user, in_words
 from thrifty.models.table import Table
+from thrifty.serving import serving_model
 
 NAMES = ["a", "b"]
 
@@ -30,8 +32,9 @@ def test_a_users_estimator_says_what_it_is_and_that_it_is_fitted_again():
     assert fitted.summary() == "LogisticRegression, fitted on what was bought."
     assert fitted.to_dict() is None and fitted.scorecard(NAMES, {}, [0, 1]) is None
     assert not fitted.measured and np.isnan(fit_user(CLASSES, Ridge(), 0).error)
+    model = ModelClassifier(LogisticRegression()).fit(CLASSES.values, CLASSES.labels)
     with pytest.raises(BadInput, match="fitted with LogisticRegression"):
-        fitted.as_trees(NAMES, {})
+        serving_model(model)
 
 
 def test_a_users_scorecard_has_its_card_and_its_trees():
@@ -39,7 +42,8 @@ def test_a_users_scorecard_has_its_card_and_its_trees():
     fitted = fit_user(rows, ScorecardClassifier(doubling=20.0), 0)
     card = fitted.scorecard(NAMES, {}, ["no", "yes"])
     assert card.doubling == 20.0 and {row.for_class for row in card} == {"yes"}
-    assert fitted.as_trees(NAMES, {}).codes.tolist() == [0, 1]
+    model = ModelClassifier(ScorecardClassifier()).fit(rows.values, rows.labels)
+    assert serving_model(model)["classes"] == [0, 1]
 
 
 def test_stores_know_our_scorecard_by_the_name_it_had_first():

@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["DOUBLING", "Card", "CardRow", "card_curves", "plain", "plot_card"]
+__all__ = ["DOUBLING", "Card", "CardRow", "Words", "card_curves", "plain", "plot_card"]
 
 #: points that double the odds, where nobody said otherwise: a habit of credit scoring is 20; 10
 #: leaves whole points that are fine enough (set by hand)
 DOUBLING = 10.0
+
+#: what the codes of categories stand for, by the feature's name
+Words = Mapping[str, Sequence[object]]
 
 _COLUMNS = ("feature", "bin", "class", "share", "points")
 

@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty import kernels
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.cells.features import checked_indices
@@ -247,13 +246,12 @@ def on_cascade(cells: Cells, steps: Sequence[Step]) -> Cells:
 
 def steps_from(data: Iterable[JsonLike]) -> tuple[Step, ...]:
     """The inverse of ``[step_to_dict(s) for s in steps]``, for models in stores."""
-    return tuple(
-        Step(
-            int(one["cheap"]), int(one["dear"]), tuple(map(float, one["again"])),
-            tuple(map(float, one["instead"])), float(one["share"]), bool(one["alone"]),
-        )
-        for one in data
-    )  # fmt: skip
+    steps = []
+    for one in data:
+        again, instead = (tuple(map(float, one[name])) for name in ("again", "instead"))
+        cheap, dear, share = int(one["cheap"]), int(one["dear"]), float(one["share"])
+        steps.append(Step(cheap, dear, again, instead, share, bool(one["alone"])))
+    return tuple(steps)
 
 
 def step_to_dict(step: Step) -> Json:
@@ -385,22 +383,6 @@ class CascadeCells(Cells):
         said[known] = likely[said[known].astype(int)]
         said[~known] = likely[0]
         self._values[k, rows] = said
-
-    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Boolean features on the rows of a mask, packed over the examples: (k, W)."""
-        rows = kernels.rows_of_mask(mask)
-        found = self.get(rows, features)
-        n = self.n_examples
-        packed = [kernels.mask_of_rows(rows[found[:, j] != 0], n) for j in range(len(features))]
-        return np.array(packed, dtype=np.uint64).reshape(len(features), -1)
-
-    def everything(self) -> NDArray[np.uint64]:
-        """Buy every cell; all features, which must be Boolean, in tiles."""
-        return kernels.pack_tiles(self.table() != 0)
-
-    def table(self) -> AnyArray:
-        """Buy every cell; all values (S, N), whatever their kind."""
-        return self.get(np.arange(self.n_examples), np.arange(self.n_features))
 
     # What cells would cost.
 

@@ -22,7 +22,7 @@ from thrifty.models.cascade import Step, find_steps, on_cascade
 from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
 from thrifty.models.memory import Lesson, Memory, words_of
 from thrifty.models.rows import Target, target_of_classes, target_of_numbers
-from thrifty.models.table import Table
+from thrifty.models.table import MOST_FEATURES, Table
 from thrifty.typing import EstimatorLike
 
 __all__ = [
@@ -33,8 +33,6 @@ __all__ = [
 #: without a word on what to spend: this share of everything, and never less than what so many cells
 #: cost on average, since a small table teaches little by a tenth of it; set by hand
 _DEFAULT_SHARE, _DEFAULT_CELLS = 0.1, 30_000
-#: features of a table at most: the ridge takes no more, and a model that asks for more is no help
-_MOST = 300
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
 #: rows of a table at most: the parts of the stack take time that goes with them, and bring little
@@ -200,7 +198,7 @@ def _background(
 
 def _table(cells: Cells, bought: Bought, target: Target, task: PartlyLabelled) -> Table:
     """A task's part of what was bought: the rows that have its label."""
-    features = bought.ranked(_MOST)
+    features = bought.ranked(MOST_FEATURES)
     rows = bought.order
     if len(bought.free):  # known of every row; those that were bought come first
         rest = np.setdiff1d(np.flatnonzero(target.known), rows)
@@ -315,7 +313,7 @@ def read_known(cells: Cells, targets: Sequence[Target]) -> Known:
     values = read_cells(cells, rows, features, bought)
     ours = [target.of_rows(rows) for target in targets]
     told = score_features(np.where(bought, values, np.nan), ours)
-    best = np.argsort(-told, kind="stable")[:_MOST]
+    best = np.argsort(-told, kind="stable")[:MOST_FEATURES]
     return Known(features[best], rows, values[:, best], bought[:, best])
 
 

@@ -22,10 +22,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.typing import Json, JsonLike
 
 __all__ = ["Lesson", "Memory", "words_of"]
 
@@ -34,6 +34,7 @@ Words: TypeAlias = tuple[str, ...]
 
 #: columns of a block; counts are whole thousandths, so that the order of sums does not matter
 _COLUMNS, _PARTS = 1 << 16, 1000
+_KEPT = ("looks", "ones", "useful")
 #: how blocks of counts and of categories are called in a store
 _LOOKS, _NOTE, _WORDS = "looks", "note", "words of "
 #: features that a memory may know, whoever wrote it: what is read from a store takes bounded memory
@@ -42,64 +43,56 @@ _WIDEST = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each feature was sampled, was 1, and was useful; layers add up."""
+    """How often each feature was sampled, was 1, and was useful, a line each; layers add up."""
 
     features: Ints
-    looks: Ints
-    ones: Ints
-    useful: Ints
+    counts: Ints
 
     @classmethod
     def of(cls, features: Ints, looks: Floats, ones: Floats, useful: Ints) -> Counts:
         """From what one task saw; ``useful`` are the features that were, once each."""
-        known = np.union1d(features, useful).astype(np.int64)
-        counts = np.zeros((3, len(known)), dtype=np.int64)
-        at = np.searchsorted(known, features)
-        counts[0, at] = np.rint(np.asarray(looks) * _PARTS)
-        counts[1, at] = np.rint(np.asarray(ones) * _PARTS)
-        counts[2, np.searchsorted(known, useful)] = 1
-        return cls(known, *counts)
+        seen = np.rint(np.array([looks, ones, 0.0 * looks]) * _PARTS).astype(np.int64)
+        used = np.outer([0, 0, 1], np.ones(len(useful), dtype=np.int64))
+        return cls.together([cls(features, seen), cls(useful, used)])
 
     @classmethod
     def together(cls, layers: Sequence[Counts]) -> Counts:
         """The sum of some."""
-        known = np.unique(
-            np.concatenate([np.zeros(0, dtype=np.int64), *(layer.features for layer in layers)])
-        )
-        counts = np.zeros((3, len(known)), dtype=np.int64)
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *(one.features for one in layers)])
+        known = np.unique(every).astype(np.int64)
+        counts = np.zeros((len(_KEPT), len(known)), dtype=np.int64)
         for layer in layers:
-            at = np.searchsorted(known, layer.features)
-            counts[:, at] += (layer.looks, layer.ones, layer.useful)
-        return cls(known, *counts)
+            counts[:, np.searchsorted(known, layer.features)] += layer.counts
+        return cls(known, counts)
 
-    def only_useful(self) -> Counts:
-        """Of the features that were useful alone."""
-        at = self.useful > 0
-        return Counts(self.features[at], self.looks[at], self.ones[at], self.useful[at])
-
-    def part(self, start: int, end: int) -> Counts:
-        at = slice(start, end)
-        return Counts(self.features[at], self.looks[at], self.ones[at], self.useful[at])
+    def part(self, which: slice | Bools) -> Counts:
+        """Of some features."""
+        return Counts(self.features[which], self.counts[:, which])
 
     def to_bytes(self) -> bytes:
+        """Ascending features as steps, which compress well, and the counts."""
+        looks, ones, useful = self.counts
         return pack_arrays(
             {
-                **_steps(self.features),
-                "looks": self.looks,
-                "ones": self.ones,
-                "useful": self.useful.astype(np.int32),
+                "first": self.features[:1],
+                "steps": np.diff(self.features).astype(np.int32),
+                "looks": looks,
+                "ones": ones,
+                "useful": useful.astype(np.int32),
             }
         )
 
     @classmethod
     def from_bytes(cls, block: bytes) -> Counts:
         """The inverse of :meth:`to_bytes`."""
-        found = unpack_arrays(block)
-        features = _features(found)
-        parts = [found[name].astype(np.int64) for name in ("looks", "ones", "useful")]
+        found = {name: part.astype(np.int64) for name, part in unpack_arrays(block).items()}
+        features = np.cumsum(np.concatenate([found["first"], found["steps"]]))
+        if (found["steps"] < 1).any() or (features < 0).any() or len(found["first"]) > 1:
+            raise ValueError("features of a memory that do not ascend")
+        parts = [found[name] for name in _KEPT]
         if any(part.shape != features.shape or (part < 0).any() for part in parts):
             raise ValueError("counts of features that do not fit the features")
-        return cls(features, *parts)
+        return cls(features, np.array(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +101,7 @@ class Layered:
 
     >>> one = Counts.of(np.array([3, 70_000]), np.array([2.0, 4.0]), np.ones(2), np.array([3]))
     >>> first = Layered().plus(one)
-    >>> both = first.plus(one.part(0, 1))
+    >>> both = first.plus(one.part(slice(0, 1)))
     >>> sorted(both.blocks), both.blocks[1] is first.blocks[1]
     ([0, 1], True)
     """
@@ -128,7 +121,7 @@ class Layered:
         start = 0
         for end in ends.tolist():
             block = int(at[start])
-            below, new = list(blocks.get(block, ())), layer.part(start, end)
+            below, new = list(blocks.get(block, ())), layer.part(slice(start, end))
             while below and len(below[-1].features) < 2 * len(new.features):
                 new = Counts.together([below.pop(), new])
             blocks[block] = (*below, new)
@@ -204,11 +197,11 @@ class Memory:
     def __iter__(self) -> Iterator[int]:
         """The features that were useful, most often first."""
         found = self._useful
-        return iter(found.features[np.argsort(-found.useful, kind="stable")].tolist())
+        return iter(found.features[np.argsort(-found.counts[2], kind="stable")].tolist())
 
     @cached_property
     def _useful(self) -> Counts:
-        return Counts.together([layer.only_useful() for layer in self.counts])
+        return Counts.together([layer.part(layer.counts[2] > 0) for layer in self.counts])
 
     @property
     def words(self) -> dict[str, Words]:
@@ -219,8 +212,7 @@ class Memory:
         """How often every feature was sampled and was 1; zeros for those that are new."""
         counts = np.zeros((2, max(n_features, self.n_features)), dtype=np.int64)
         for layer in self.counts:
-            counts[0, layer.features] += layer.looks
-            counts[1, layer.features] += layer.ones
+            counts[:, layer.features] += layer.counts[:2]
         looks, ones = counts[:, :n_features] / _PARTS
         return looks, ones
 
@@ -294,18 +286,3 @@ def _from_json(data: JsonLike) -> tuple[Layered, dict[str, Note]]:
         return Layered(), notes
     every = Counts.from_bytes(base64.b64decode(data["looked"], validate=True))
     return Layered().plus(every) if len(every.features) else Layered(), notes
-
-
-def _steps(features: Ints) -> dict[str, AnyArray]:
-    """Ascending numbers as steps, which compress well."""
-    first = features[:1]
-    return {"first": first, "steps": np.diff(features).astype(np.int32)}
-
-
-def _features(found: Mapping[str, AnyArray]) -> Ints:
-    """The inverse of :func:`_steps`, checked."""
-    steps = found["steps"].astype(np.int64)
-    features: Ints = np.cumsum(np.concatenate([found["first"].astype(np.int64), steps]))
-    if (steps < 1).any() or (features < 0).any() or len(found["first"]) > 1:
-        raise ValueError("features of a memory that do not ascend")
-    return features

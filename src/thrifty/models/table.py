@@ -12,7 +12,10 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
 from thrifty.typing import AnyArray, Json, JsonLike
 
-__all__ = ["Table", "table_from_dict"]
+__all__ = ["MOST_FEATURES", "Table", "table_from_dict"]
+
+#: features of a model at most: a ridge takes no more, and one that asks for more is no help
+MOST_FEATURES = 300
 
 
 Keys = NDArray[np.uint64]

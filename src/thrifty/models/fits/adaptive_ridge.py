@@ -19,14 +19,13 @@ from thrifty.models.fits.bins import Bins
 from thrifty.models.fits.columns import CATEGORY, NUMBER, STEP, Columns
 from thrifty.models.fits.logistic import fit_penalised
 from thrifty.models.fits.points import Points
+from thrifty.models.table import MOST_FEATURES
 
 __all__ = ["fit_ridge", "fit_ridge_of_rates"]
 
 #: penalties, on standardised columns times their sizes: of any columns, and of Boolean rates.
 #: distilled's C of .4 and .05; .2 to .8 and .03 to .1 are within .003 (docs/research)
 _SHRINKAGE, _SHRINKAGE_OF_RATES = 2.5, 20.0
-#: features that points are fitted for at most: the others' beliefs are too small to matter
-_MOST = 300
 #: equal steps of a number between its limits, beside those that the columns have
 _LEVELS = 16
 #: penalties of the ridge of numbers, tried by leaving out one row at a time
@@ -80,7 +79,7 @@ def fit_ridge_of_rates(
     counts = [bought[is_rare].sum(0), seen[is_rare].sum(0)]
     counts += [bought[~is_rare].sum(0) + background[:, 0], seen[~is_rare].sum(0) + background[:, 1]]
     mean, variance, worth, mu = believe_rates(*(c.astype(np.float64) for c in counts))
-    some = np.sort(np.argsort(-worth, kind="stable")[:_MOST])
+    some = np.sort(np.argsort(-worth, kind="stable")[:MOST_FEATURES])
     apart = np.where(bought[:, some] & ~np.isnan(values[:, some]), values[:, some] - mu[some], 0.0)
     size, effect = expected_size(mean, variance)[some], mean[some]
     naive = apart @ effect

@@ -4,8 +4,8 @@ Numbers are cut at quantiles of what was bought, at numbers that are short to wr
 many rows share gets a bin of its own. Categories have a bin each, rare ones share one. A gap is a
 bin like others. What was never seen when the bins were made falls into none: it is neutral.
 
-Points are believed to change little from a bin to the next: before the labels are seen their
-covariance is exp(-distance / 1.5), the distance in ranks, for numbers, and none between categories.
+Before the labels are seen points are believed to change little from a bin to the next: those of
+numbers take independent steps, those of categories are independent.
 """
 
 from __future__ import annotations
@@ -23,10 +23,6 @@ __all__ = ["NOWHERE", "Bins", "bins_from_dict", "make_bins"]
 
 #: the code of a value that no bin was made for
 NOWHERE = -1
-#: how far, in ranks, points stay alike; came with the first scorecard, on which sets was not noted
-_REACH = 1.5
-#: the share of a feature's prior variance that its basis keeps, for speed; set by hand
-_KEPT = 0.98
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +78,13 @@ class Bins:
     def basis(self) -> Floats:
         """(n_bins, d): points are this times d independent standard normals, before any label."""
         n = len(self)
-        prior = np.eye(n)
-        total = self.weight.sum()
-        if self.groups is None and n > 2:
-            seen = self.weight[:-1] + 1e-9 * max(total, 1.0)
-            rank = (np.cumsum(seen) - seen / 2) / seen.sum()
-            prior[:-1, :-1] = np.exp(-np.abs(rank[:, None] - rank) / _REACH)
-        share = self.weight / total if total > 0 else np.full(n, 1 / n)
-        centred = np.eye(n) - share  # the intercept says what the mean row gets
-        prior = centred @ prior @ centred.T
-        root = np.sqrt(share)
-        values, vectors = np.linalg.eigh(root[:, None] * prior * root)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        if values[0] < 1e-9:
-            return np.zeros((n, 0))
-        kept = int(np.searchsorted(np.cumsum(values), _KEPT * values.clip(0).sum())) + 1
-        kept = min(kept, int((values > 1e-9).sum()))
-        found: Floats = prior @ (root[:, None] * vectors[:, :kept]) / np.sqrt(values[:kept])
+        made = np.eye(n)[:, : n - 1]
+        if self.groups is None:  # a step between neighbours, so that they stay alike
+            made = np.tri(n, n - 2, -1) / np.sqrt(max(n - 2, 1))
+        made[-1] = 0.0
+        made = np.column_stack([made, np.arange(n) == n - 1])
+        share = self.weight / max(float(self.weight.sum()), 1e-300)
+        found: Floats = made - share @ made  # the intercept says what the mean row gets
         return found
 
     def to_dict(self) -> Json:

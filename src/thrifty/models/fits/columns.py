@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +9,12 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
-from thrifty.models.fits.plain_trees import Words
 from thrifty.typing import Json, JsonLike
 
 __all__ = ["GAP", "Columns", "columns_from_dict"]
 
 #: what a column holds: a number, a gap, one category, whether a number is above a limit
-NUMBER, GAP, CATEGORY, STEP = 0, 1, 2, 3
+NUMBER, GAP, CATEGORY, STEP = range(4)
 #: numbers are cut off at these quantiles; a step begins at each of the second
 _OUTER = (0.02, 0.98)
 _STEPS = (0.2, 0.5, 0.8)
@@ -85,24 +83,6 @@ class Columns:
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {name: getattr(self, name).tolist() for name in _KEPT}
-
-    def as_questions(self, names: Sequence[str], words: Words, times: Floats) -> list[Json]:
-        """What becomes of a row's values, column by column, for serving; each times so much."""
-        found: list[Json] = []
-        for i, f in enumerate(self.feature.tolist()):
-            name, scale = str(names[f]), float(times[i] / self.spread[i])
-            no, yes = (float((x - self.centre[i]) * scale) for x in (0.0, 1.0))
-            texts = words.get(name)
-            if self.holds[i] == GAP:
-                found.append({"feature": name, "in": [], "gap": yes, "no": no})
-            elif self.holds[i] == CATEGORY:
-                code = self.low[i] if texts is None else texts[int(self.low[i])]
-                found.append({"feature": name, "in": [code], "gap": no, "yes": yes, "no": no})
-            else:
-                low, high, centre = (float(x[i]) for x in (self.low, self.high, self.centre))
-                kept = {"low": low, "high": high, "centre": centre, "scale": scale, "gap": 0.0}
-                found.append({"feature": name, **kept})
-        return found
 
 
 def _of_category(

@@ -21,8 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter, ThriftyError
-from thrifty.models.card import Card
-from thrifty.models.fits.plain_trees import PlainTrees, Words, no_plain_trees
+from thrifty.models.card import Card, Words
 from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
@@ -62,9 +61,6 @@ class Fitted(Protocol):
         self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
     ) -> Card | None:
         """Its scorecard, or that of the part of it that is one; None where none is."""
-
-    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
-        """The same scores as a sum of small trees, for serving; BadInput where they are none."""
 
     def to_dict(self) -> Json | None:
         """Plain data, for JSON; None for those of others, which are fitted again."""
@@ -138,10 +134,6 @@ is then fitted again on the cells that were bought, for nothing.
 
     def scorecard(self, names: object, words: object, classes: object) -> None:
         """None: what it was is not here."""
-
-    def as_trees(self, names: object, words: object) -> PlainTrees:
-        """Refused."""
-        raise no_plain_trees(self)
 
     def to_dict(self) -> None:
         """None: the store keeps the words."""
@@ -254,13 +246,6 @@ class Prepared:
             return None
         labels = [classes[code] for code in own.classes_.tolist()]
         return own.points_.card(names, words, labels, own.doubling)
-
-    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
-        """Those of a scorecard; others are refused."""
-        own = self.fitted
-        if self.fills is not None or not isinstance(own, HasPoints):
-            raise no_plain_trees(own)
-        return PlainTrees(own.classes_, *own.points_.as_trees(names, words))
 
     def to_dict(self) -> None:
         """None: a store keeps its words, and it is fitted again."""

@@ -14,7 +14,6 @@ support2; what it gains, and what was tried: docs/models.md, Kernel ridge.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,22 +21,19 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import StoreError
 from thrifty.models.fits.columns import Columns, columns_from_dict
-from thrifty.models.fits.plain_trees import Words, both
 from thrifty.typing import Json, JsonLike
 
 __all__ = ["KernelRidge", "columns_of", "fit_kernel", "kernel_from_dict", "takes"]
 
 #: penalties that are tried, on a kernel that is 1 for the same row
-_PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_PENALTIES = 10.0 ** np.arange(-1.5, 1.1, 0.5)
 #: how much narrower than the median distance a kernel may be, each tried
-_NARROWER = (0.25, 0.5, 1.0, 2.0, 4.0)
+_NARROWER = 2.0 ** np.arange(-2, 3)
 #: rows on which that is found, of those there are: it takes most of the time
 _ROWS = 400
 #: rows without which nothing is fitted (24 rows of diabetes lost .03 of R squared by it), and
 #: beyond which its work, which goes with their cube, is too much
 _FEWEST, _MOST = 40, 1500
-#: the power of a feature's importance that its columns are multiplied by
-_BY_IMPORTANCE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +79,6 @@ class KernelRidge:
     def times(self, factor: float) -> KernelRidge:
         """All that it says times so much, so that it stands on the scale of other parts."""
         return replace(self, coefficients=factor * self.coefficients, means=factor * self.means)
-
-    def as_rows(self, names: Sequence[str], words: Words, times: float) -> tuple[Floats, Json]:
-        """What is said far from all rows, and the rows with what they say, for serving."""
-        asked = self.columns.as_questions(names, words, self.scale)
-        said = [both(times * one) for one in self.coefficients]
-        rows = [list(pair) for pair in zip(self.rows.tolist(), said)]
-        return times * self.means, {"columns": asked, "rows": rows}
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -138,7 +127,7 @@ def fit_kernel(
     """
     told = np.maximum(importances, 0.0)  # of cuts that gain nothing they may be just below 0
     told = told / max(float(told.mean()), 1e-300)
-    by = told[columns.feature] ** _BY_IMPORTANCE
+    by = np.sqrt(told[columns.feature])
     z = made * by
     apart = _squares(z, z)
     wide = float(np.median(apart[np.triu_indices(len(z), 1)])) if len(z) > 1 else 1.0
@@ -146,8 +135,8 @@ def fit_kernel(
     some = np.arange(len(z)) if len(z) <= _ROWS else np.linspace(0, len(z) - 1, _ROWS).astype(int)
     few = apart[np.ix_(some, some)] / unit**2
     tried = [_KernelFit(n * few, labels[some]) for n in _NARROWER]
-    narrower = _NARROWER[int(np.argmin([fit.wrong for fit in tried]))]
-    fit = tried[_NARROWER.index(narrower)]
+    best = int(np.argmin([fit.wrong for fit in tried]))
+    narrower, fit = float(_NARROWER[best]), tried[best]
     if len(z) > _ROWS:
         fit = _KernelFit(apart * (narrower / unit**2), labels)
     times = np.sqrt(narrower) / unit

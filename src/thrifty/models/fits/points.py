@@ -11,20 +11,19 @@ quality: on 1,500 rows of 132 survey features (nhanes) the average precision ros
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thrifty.array_types import Floats, Ints
-from thrifty.models.card import DOUBLING, Card, CardRow, plain
-from thrifty.models.fits.bins import Bins, bins_from_dict, make_bins
+from thrifty.array_types import Bools, Floats, Ints
+from thrifty.models.card import DOUBLING, Card, CardRow, Words, plain
+from thrifty.models.fits.bins import NOWHERE, Bins, bins_from_dict, make_bins
 from thrifty.models.fits.logistic import fit_intercepts, fit_penalised, fit_slope
-from thrifty.models.fits.plain_trees import Node, Words, points_as_trees
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Design", "Points", "oof_scores", "points_from_dict"]
+__all__ = ["Design", "Points", "points_from_dict"]
 
 # A feature's prior variance, in squared logits: clip(_PER_CHI (chi - 1), _LEAST, _MOST). Constants
 # of this way of buying and fitting were chosen on nhanes, spam and yeast (docs/models.md, Numbers,
@@ -101,12 +100,6 @@ class Points:
         base = dict(zip(labels, (self.intercepts / unit).tolist()))
         return Card(tuple(line for _, lines in rows for line in lines), base, doubling)
 
-    def as_trees(
-        self, names: Sequence[str], words: Words, times: float = 1.0
-    ) -> tuple[Floats, list[Node]]:
-        """Base and trees of the same scores, so many times."""
-        return points_as_trees(self.bins, self.intercepts, self.points, names, words, times)
-
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
@@ -126,99 +119,55 @@ def points_from_dict(data: JsonLike) -> Points:
     )
 
 
-@dataclass(frozen=True, eq=False)
 class Design:
     """Values as bins, made once; points may then be fitted on any of the rows."""
 
-    bins: tuple[Bins, ...]
-    codes: Ints
-    bases: tuple[Floats, ...]
-
-    @classmethod
-    def of(
-        cls, values: Floats, weights: Floats, categories: NDArray[np.bool_], max_bins: int
-    ) -> Design:
-        bins = tuple(
-            make_bins(column, weights, max_bins=max_bins, category=bool(category))
-            for column, category in zip(values.T, categories)
-        )
-        codes = np.empty(values.shape, dtype=np.int64)
-        for f, made in enumerate(bins):
-            codes[:, f] = made.codes(values[:, f])
-        return cls(bins, codes, tuple(made.basis() for made in bins))
-
-    def of_features(self, which: Ints) -> Design:
-        """Some of the features, in this order; nothing is binned again."""
-        part = Design(
-            tuple(self.bins[f] for f in which),
-            self.codes[:, which],
-            tuple(self.bases[f] for f in which),
-        )
-        part.__dict__["blocks"] = [self.blocks[f] for f in which]
-        return part
-
-    @cached_property
-    def blocks(self) -> list[Floats]:
-        """Each feature's columns of the design matrix."""
-        found = []
-        for basis, code in zip(self.bases, self.codes.T):
-            padded = np.vstack([basis, np.zeros(basis.shape[1])])  # NOWHERE is its last
-            found.append(padded[code])
-        return found
-
-    def fit(
-        self,
-        rows: Ints,
-        codes: Ints,
-        n_classes: int,
-        weights: Floats,
+    def __init__(
+        self, values: Floats, codes: Ints, weights: Floats, categories: Bools, max_bins: int,
         shrinkage: float,
-        tolerance: float = 1e-9,
-    ) -> Points:
-        """Points from some rows; ``codes`` and ``weights`` are those of all rows."""
-        y, w = codes[rows], weights[rows]
-        shares = np.bincount(y, weights=w, minlength=n_classes) / w.sum()
-        wrong = -np.tile(shares, (len(rows), 1))
-        wrong[np.arange(len(rows)), y] += 1.0
-        if n_classes == 2:
+    ) -> None:  # fmt: skip
+        self.values, self.codes, self.weights, self.shrinkage = values, codes, weights, shrinkage
+        self.n_classes = int(codes.max()) + 1
+        self.bins = tuple(
+            make_bins(x, weights, max_bins=max_bins, category=bool(category))
+            for x, category in zip(values.T, categories)
+        )
+        self.bases = [bins.basis() for bins in self.bins]
+
+    def fit(self, rows: Ints) -> Points:
+        """Points from some rows."""
+        y, w = self.codes[rows], self.weights[rows]
+        shares = np.bincount(y, weights=w, minlength=self.n_classes) / w.sum()
+        wrong = np.eye(self.n_classes)[y] - shares
+        if self.n_classes == 2:
             wrong = wrong[:, 1:]
-        weighted, squares = w[:, None] * wrong, w[:, None] * wrong**2
-        scales, parts = [], []
-        for block in self.blocks:
-            part = block[rows]
-            scale = _prior_scale(part, weighted, squares) if part.shape[1] else 0.0
-            scales.append(scale)
-            parts.append(part * scale)
-        design = np.hstack(parts) if parts else np.zeros((len(rows), 0))
-        intercepts, slopes = fit_penalised(design, y, n_classes, w, shrinkage, tolerance=tolerance)
-        points, at = [], 0
-        for basis, scale in zip(self.bases, scales):
-            d = basis.shape[1]
-            points.append(basis @ (scale * slopes[at : at + d]))
-            at += d
+        scaled, parts = [], [np.zeros((len(rows), 0))]
+        for x, bins, basis in zip(self.values[rows].T, self.bins, self.bases):
+            code = bins.codes(x)
+            part = np.where(code[:, None] == NOWHERE, 0.0, basis[code])
+            scale = _prior_scale(part, w[:, None] * wrong, w[:, None] * wrong**2)
+            scaled.append(scale * basis)
+            parts.append(scale * part)
+        intercepts, slopes = fit_penalised(np.hstack(parts), y, self.n_classes, w, self.shrinkage)
+        ends = np.cumsum([0, *(basis.shape[1] for basis in scaled)])
+        points = (basis @ slopes[a:b] for basis, (a, b) in zip(scaled, pairwise(ends)))
         return Points(self.bins, intercepts, tuple(points))
 
-    def scores(self, points: Points, rows: Ints) -> Floats:
-        """The logits of rows of this design."""
-        found = np.tile(points.intercepts, (len(rows), 1))
-        for f, table in enumerate(points.points):
-            found += np.vstack([table, np.zeros(table.shape[1])])[self.codes[rows, f]]
-        return found
-
-    def calibrated(
-        self, codes: Ints, n_classes: int, weights: Floats, shrinkage: float, folds: Ints | None
-    ) -> Points:
+    def calibrated(self, folds: Ints | None) -> Points:
         """Points from all rows, stretched by the slope that rows left out ask for."""
-        everything = np.arange(len(codes))
-        points = self.fit(everything, codes, n_classes, weights, shrinkage)
+        points = self.fit(np.arange(len(self.codes)))
         if folds is None:
             return points
-        left_out = oof_scores(self, codes, n_classes, weights, shrinkage, folds)
-        slope, _ = fit_slope(left_out, codes, weights)
+        left_out = points.scores(self.values)
+        for fold in np.unique(folds):
+            fitted = self.fit(np.flatnonzero(folds != fold))
+            left_out[folds == fold] = fitted.scores(self.values[folds == fold])
+        slope, _ = fit_slope(left_out, self.codes, self.weights)
         stretched = tuple(slope * table for table in points.points)
         flat = Points(self.bins, np.zeros_like(points.intercepts), stretched)
-        base = fit_intercepts(self.scores(flat, everything), codes, weights)
-        return Points(self.bins, base, stretched)
+        return replace(
+            flat, intercepts=fit_intercepts(flat.scores(self.values), self.codes, self.weights)
+        )
 
 
 def _prior_scale(part: Floats, weighted: Floats, squares: Floats) -> float:
@@ -226,14 +175,3 @@ def _prior_scale(part: Floats, weighted: Floats, squares: Floats) -> float:
     variance = float(((part**2).T @ squares).sum())
     chi = float(((part.T @ weighted) ** 2).sum()) / variance if variance > 0 else 0.0
     return float(np.sqrt(np.clip(_PER_CHI * (chi - 1.0), _LEAST, _MOST)))
-
-
-def oof_scores(
-    design: Design, codes: Ints, n_classes: int, weights: Floats, shrinkage: float, folds: Ints
-) -> Floats:
-    """The scores that each row gets from points fitted without its fold."""
-    found = np.zeros((len(codes), 1 if n_classes == 2 else n_classes))
-    for fold in np.unique(folds):
-        rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        found[out] = design.scores(design.fit(rest, codes, n_classes, weights, shrinkage), out)
-    return found

@@ -31,31 +31,16 @@ RIDGE = 1.0
 # where it has to compile numpy's own functions with them (python benchmarks/start.py).
 @jit
 def _add_up(
-    sums: Floats, above: Floats, bins: Ints, train: Ints, node: Ints, g: Floats, h: Floats,
-    nodes: Ints, n_nodes: int,
-) -> None:  # fmt: skip
-    """Residuals and curvatures of every bin of each node of a level, in place.
-
-    Of two children the smaller is added up; the other is what is left of their parent.
-    """
+    sums: Floats, bins: Ints, train: Ints, node: Ints, g: Floats, h: Floats, n_nodes: int
+) -> None:
+    """Residuals and curvatures of every bin of each node of a level, in place."""
     for at in range(n_nodes):
-        nodes[3, at] = n_nodes == 1 or nodes[2, at] + at % 2 <= nodes[2, at ^ 1]
-        if nodes[3, at]:
-            for b in range(sums.shape[1]):
-                sums[at, b, 0] = sums[at, b, 1] = 0.0
+        for b in range(sums.shape[1]):
+            sums[at, b, 0] = sums[at, b, 1] = 0.0
     for i in train:
-        at = node[i]
-        if nodes[3, at]:
-            g_of, h_of = g[i], h[i]
-            for j in range(bins.shape[1]):
-                b = bins[i, j]
-                sums[at, b, 0] += g_of
-                sums[at, b, 1] += h_of
-    for at in range(n_nodes):
-        if not nodes[3, at]:
-            for b in range(sums.shape[1]):
-                sums[at, b, 0] = above[at >> 1, b, 0] - sums[at ^ 1, b, 0]
-                sums[at, b, 1] = above[at >> 1, b, 1] - sums[at ^ 1, b, 1]
+        for j in range(bins.shape[1]):
+            sums[node[i], bins[i, j], 0] += g[i]
+            sums[node[i], bins[i, j], 1] += h[i]
 
 
 @jit
@@ -91,8 +76,8 @@ def _boost(
     """Add trees to the log-odds of every row, in place; rows without weight only follow them.
 
     ``ones``: how much of a row's weight is of the class. The last six are overwritten: node,
-    residual and curvature of each row; two levels of sums (2, nodes, bins, 2); of each node its
-    feature, the last bin of its lower side, its rows, whether it is added up; sums of the leaves.
+    residual and curvature of each row; sums (nodes, bins, 2) of a level; of each node its feature
+    and the last bin of its lower side; sums of the leaves.
     """
     n, k = bins.shape
     for _ in range(ROUNDS):
@@ -103,19 +88,15 @@ def _boost(
             g[i] = ones[i] - weights[i] * p
             h[i] = weights[i] * max(p * (1.0 - p), 1e-6)
         for level in range(DEPTH):
-            here, n_nodes = sums[level % 2], 1 << level
-            _add_up(here, sums[1 - level % 2], bins, train, node, g, h, nodes, n_nodes)
+            n_nodes = 1 << level
+            _add_up(sums, bins, train, node, g, h, n_nodes)
             for at in range(n_nodes):
-                feature, cut = _best_split(here[at], k, n_bins, RIDGE, least)
+                feature, cut = _best_split(sums[at], k, n_bins, RIDGE, least)
                 nodes[0, at], nodes[1, at] = feature, feature * n_bins + cut
             for i in range(n):
                 at = node[i]
                 right = nodes[0, at] >= 0 and bins[i, nodes[0, at]] > nodes[1, at]
                 node[i] = 2 * at + (1 if right else 0)
-            for at in range(2 * n_nodes):
-                nodes[2, at] = 0
-            for i in train:
-                nodes[2, node[i]] += 1
         for at in range(1 << DEPTH):
             leaf[0, at], leaf[1, at] = 0.0, RIDGE
         for i in train:
@@ -181,7 +162,7 @@ def _one_class(codes: Ints, ones: Floats, weights: Floats, share: float, least: 
         _boost(
             codes + n_bins * np.arange(k), ones, weights, score, np.flatnonzero(weights), n_bins,
             least, np.empty(n, np.int64), np.empty(n), np.empty(n),
-            np.empty((2, 1 << (DEPTH - 1), k * n_bins, 2)), np.zeros((4, 1 << DEPTH), np.int64),
+            np.empty((1 << (DEPTH - 1), k * n_bins, 2)), np.zeros((2, 1 << DEPTH), np.int64),
             np.empty((2, 1 << DEPTH)),
         )  # fmt: skip
     return np.asarray(1 / (1 + np.exp(-score)))

@@ -15,7 +15,7 @@ rarest class (Clopper and Pearson, 1934). `python benchmarks/promises.py interva
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = [
+    "LEAST",
     "Figure",
     "NumberQuality",
     "Quality",
@@ -48,7 +49,7 @@ _DRAWS = 200
 #: at most so many rows times draws at once: 32 MB of numbers
 _AT_ONCE = 4_000_000
 #: rows of every class without which nothing is said: two a fold; set by hand
-_LEAST = 6
+LEAST = 6
 #: how much wider than the draws say: so wide that 95 % hold and no wider than 1.4 times what fresh
 #: rows would say; chosen on the designs of `python benchmarks/promises.py intervals`
 _WIDER = 1.25
@@ -63,8 +64,8 @@ _OUTSIDE = 0.025
 #: an AUC up to this is taken for guessing: of tables of noise, 900 x 30, a third of the intervals
 #: begin above a half, and more than promised still above this (tests/models/test_no_signal.py)
 _GUESSING = 0.53
-#: folds, and rows that a figure of numbers needs; set by hand
-_FOLDS, _LEAST_NUMBERS = 3, 24
+#: rows that a figure of numbers needs; set by hand
+_LEAST_NUMBERS = 24
 #: a probability is no closer to 0 than this when its logarithm is taken
 _SUREST = 1e-6
 
@@ -144,12 +145,9 @@ class Quality:
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
         return {
-            "average_precision": _plain(self.average_precision),
-            "auc": _plain(self.auc),
-            "guessing": self.guessing,
-            "rows": self.rows,
-            "positive": self.positive,
-            **({} if self.other is None else {"other": _plain(self.other)}),
+            k: list(astuple(v)) if isinstance(v, Figure) else v
+            for k, v in ((one.name, getattr(self, one.name)) for one in fields(self))
+            if k != "other" or v is not None
         }
 
 
@@ -157,8 +155,7 @@ def quality_from_dict(data: JsonLike | None) -> Quality | None:
     """The inverse of :meth:`Quality.to_dict`; None where nothing was measured."""
     if data is None:
         return None
-    positive = data["positive"] if "positive" in data else data["rare"]  # until 0.2
-    other = data.get("other")
+    positive, other = data["positive"], data.get("other")
     return Quality(
         Figure(*map(float, data["average_precision"])),
         Figure(*map(float, data["auc"])),
@@ -167,10 +164,6 @@ def quality_from_dict(data: JsonLike | None) -> Quality | None:
         None if positive is None else int(positive),
         None if other is None else Figure(*map(float, other)),
     )
-
-
-def _plain(figure: Figure) -> list[float]:
-    return [figure.value, figure.low, figure.high]
 
 
 def quality_of(
@@ -197,7 +190,7 @@ def quality_of(
     sizes = np.bincount(codes, minlength=probabilities.shape[1])
     if groups is not None:  # of each class, how many groups have it
         sizes = np.array([len(np.unique(groups[codes == c])) for c in range(len(sizes))])
-    if sizes.min() < _LEAST:
+    if sizes.min() < LEAST:
         return None
     shares = np.bincount(codes, weights=weights, minlength=len(sizes)) / weights.sum()
     counts = draws_of_rows(codes, np.random.default_rng(seed), groups)
@@ -307,8 +300,8 @@ def says(fitted: Any, values: Floats, n_classes: int) -> Floats:
 def losses(said: Floats, labels: AnyArray) -> Floats:
     """Of each row: the logarithmic loss of its class, the squared error of its number.
 
-    >>> losses(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0, 0])).round(2).tolist()
-    [0.69, 0.0]
+    >>> losses(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 0])).round(2).tolist()
+    [0.69, 1.39]
     """
     if labels.dtype.kind == "f":
         return np.asarray((said[:, 0] - labels) ** 2)
@@ -326,7 +319,7 @@ def said_left_out(
     """
     codes = None if table.labels.dtype.kind == "f" else table.labels.astype(np.int64)
     if folds is None:
-        folds = make_folds(table.n_rows, _FOLDS, seed, codes, table.groups)
+        folds = make_folds(table.n_rows, FOLDS, seed, codes, table.groups)
     if folds is None:
         return None
     n_classes = 0 if codes is None else int(codes.max()) + 1

@@ -20,11 +20,11 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
-from thrifty.models.card import Card
+from thrifty.models.card import Card, Words
 from thrifty.models.fits.adaptive_ridge import fit_numbers as fit_ridge_of_numbers
 from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
 from thrifty.models.fits.columns import Columns
-from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.fits.kernel_ridge import (
     KernelRidge,
     columns_of,
@@ -32,8 +32,7 @@ from thrifty.models.fits.kernel_ridge import (
     kernel_from_dict,
     takes,
 )
-from thrifty.models.fits.logistic import fit_intercepts, fit_slope, shrink_slope, softmax
-from thrifty.models.fits.plain_trees import PlainTrees, Words
+from thrifty.models.fits.logistic import SPREAD, fit_intercepts, fit_slope, softmax
 from thrifty.models.fits.points import Points, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict, quality_of
 from thrifty.models.fits.tree_ensembles import (
@@ -46,7 +45,7 @@ from thrifty.models.fits.tree_ensembles import (
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Json, JsonLike
 
-__all__ = ["Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
+__all__ = ["Scores", "Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
 
 #: declared shares of ridge, forest, kernel and boosted trees, by what is learned
 _SHARES = {
@@ -54,8 +53,8 @@ _SHARES = {
     "rates": (3.0, 1.0, 0.0, 0.0),
     "numbers": (0.5, 0.5, 1.5, 0.5),
 }
-#: folds; rows of the rarest class, or of numbers, without which there is the ridge alone
-_FOLDS, _FEW, _FEW_NUMBERS = 3, 4, 12
+#: rows of the rarest class, or of numbers, without which there is the ridge alone
+_FEW, _FEW_NUMBERS = 4, 12
 #: trees of a forest that judges held-out rows, and of one in a quick fit
 _FEWER_TREES, _QUICK_TREES = 30, 40
 #: shares of ridge, forest and boosted trees in a quick fit: those above without the kernel; and
@@ -73,8 +72,31 @@ _POWER = 2.0
 _LEAST = 0.02
 
 
+class Scores:
+    """What is said by scores: of classes their log-odds, or a number."""
+
+    classes_: Ints
+    #: its quality was looked for when it was fitted
+    measured = True
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c) log-odds; c is 1 for two classes, and for numbers."""
+        raise NotImplementedError
+
+    def predict_proba(self, values: Floats) -> Floats:
+        """Probabilities, a column per class; NaN for gaps."""
+        return softmax(self.scores(np.asarray(values, dtype=np.float64)))
+
+    def predict(self, values: Floats) -> Floats | Ints:
+        """The most likely class, or the number."""
+        if not len(self.classes_):
+            return self.scores(np.asarray(values, dtype=np.float64))[:, 0]
+        likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
+        return likely
+
+
 @dataclass(frozen=True, eq=False)
-class Stack:
+class Stack(Scores):
     """What was fitted: parts, their shares, and what makes the mean honest.
 
     Attributes
@@ -112,22 +134,6 @@ class Stack:
                 found += share * part.scores(values)
         return self.slope * found + self.intercepts
 
-    def predict_proba(self, values: Floats) -> Floats:
-        """Probabilities, a column per class; NaN for gaps."""
-        return softmax(self.scores(np.asarray(values, dtype=np.float64)))
-
-    def predict(self, values: Floats) -> Floats | Ints:
-        """The most likely class, or the number."""
-        if not len(self.classes_):
-            return self.scores(np.asarray(values, dtype=np.float64))[:, 0]
-        likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
-        return likely
-
-    @property
-    def measured(self) -> bool:
-        """Its quality was looked for when it was fitted."""
-        return True
-
     def summary(self) -> str:
         """What it is, in a sentence."""
         _, trees, kernel = self.shares
@@ -144,37 +150,6 @@ class Stack:
     def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
         """The ridge as a scorecard."""
         return self.ridge.card(names, words, [classes[code] for code in self.classes_.tolist()])
-
-    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
-        """The same scores as a sum of small trees, and of what rows say that are near."""
-        ridge, share, near = (self.slope * share for share in self.shares)
-        base, trees = self.ridge.as_trees(names, words, ridge)
-        if self.trees is not None and share:
-            more, grown = self.trees.as_trees(names, words, share)
-            base, trees = base + more, trees + grown
-        base = base + self.intercepts
-        if self.kernel is None or not near:
-            return PlainTrees(self.classes_, base, trees)
-        more, rows = self.kernel.as_rows(names, words, near)
-        return PlainTrees(self.classes_, base + more, trees, rows)
-
-    def without_rows(self, values: Floats) -> Stack:
-        """The same without its kernel, which keeps rows; on these rows it says nearly the same.
-
-        The other parts take the kernel's share; a line through what the whole says of the rows
-        puts back what the kernel added to the mean and to the spread.
-        """
-        if self.kernel is None:
-            return self
-        ridge, trees, _ = self.shares
-        rest = ridge + trees
-        shares = (ridge / rest, trees / rest, 0.0) if rest > 0 else (1.0, 0.0, 0.0)
-        still = np.zeros_like(self.intercepts)
-        alone = replace(self, kernel=None, shares=shares, slope=1.0, intercepts=still)
-        whole, said = self.scores(values), alone.scores(values)
-        middle, off = whole.mean(axis=0), said - said.mean(axis=0)
-        slope = float((off * whole).sum() / max(float((off**2).sum()), 1e-300))
-        return replace(alone, slope=slope, intercepts=middle - slope * said.mean(axis=0))
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -279,12 +254,12 @@ def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
     for fit, trees in zip(fits, forests):
         fit.forest, fit.told = trees, told
     # one label has folds by its classes; several share folds that mind groups alone
-    folds = one.folds if len(fits) == 1 else make_folds(len(values), _FOLDS, seed, None, one.groups)
+    folds = one.folds if len(fits) == 1 else make_folds(len(values), FOLDS, seed, None, one.groups)
     for fit in fits:
         fit.folds, fit.alone = folds, len(fits) == 1
     if folds is None:
         return
-    for k in range(_FOLDS):
+    for k in range(FOLDS):
         rest, out = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
         some = [fit for fit in fits if fit.is_told(rest)]
         if not some:
@@ -334,7 +309,7 @@ class _Fit:
         self.grows = bool(len(self.columns)) and min(counts) >= least
         kinds = self.y[self.rows] if self.n_classes else None
         self.folds = (
-            make_folds(len(self.rows), _FOLDS, seed, kinds, self.groups) if self.grows else None
+            make_folds(len(self.rows), FOLDS, seed, kinds, self.groups) if self.grows else None
         )
         self.alone = True
         self.of_rates = table.background is not None and self.n_classes == 2
@@ -411,7 +386,7 @@ class _Fit:
         }
         slope, shift = 1.0, np.zeros(self.width)
         if self.n_classes:
-            slope = shrink_slope(fit_slope(mean, y, weights)[0], mean, y, weights)
+            slope, _ = fit_slope(mean, y, weights, SPREAD)
             shift = fit_intercepts(slope * mean, y, weights)
         said = mean if self.numbers else softmax(slope * mean + shift)
         made = self._assembled(grown, share, stretch, slope, shift)
@@ -421,7 +396,7 @@ class _Fit:
         assert self.folds is not None
         inside = np.full(len(self.y), -1)
         inside[self.rows] = self.folds
-        for k in range(_FOLDS):
+        for k in range(FOLDS):
             out = np.flatnonzero(self.folds == k)
             if not self.is_told(np.flatnonzero(self.folds != k)):
                 continue
@@ -448,7 +423,7 @@ class _Fit:
         said = self.left_out[part]
         if self.numbers:
             return _Line(1.0, np.zeros(1))
-        slope = shrink_slope(fit_slope(said, y, weights)[0], said, y, weights)
+        slope, _ = fit_slope(said, y, weights, SPREAD)
         return _Line(slope, fit_intercepts(slope * said, y, weights))
 
     def _assembled(

@@ -19,7 +19,6 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.models.fits.plain_trees import Node, Words, both
 from thrifty.typing import Json, JsonLike
 
 __all__ = ["TreeSum", "add_up", "grow_boosted", "grow_forest", "tree_sum_from_dict"]
@@ -100,25 +99,6 @@ class TreeSum:
     def times(self, factor: float) -> TreeSum:
         """So many times what it says, in the precision that a store keeps."""
         return _rounded(replace(self, value=factor * self.value, base=factor * self.base))
-
-    def as_trees(
-        self, names: Sequence[str], words: Words, times: float
-    ) -> tuple[Floats, list[Node]]:
-        """Base and nodes as plain data, for serving."""
-
-        def grown(at: int) -> Node:
-            if self.left[at] == at:
-                return both(times * self.value[at])
-            name, limit = str(names[int(self.feature[at])]), float(self.threshold[at])
-            below, above = grown(int(self.left[at])), grown(int(self.right[at]))
-            if self.equal[at]:
-                texts = words.get(name)
-                word = limit if texts is None else texts[int(limit)]
-                return {"feature": name, "in": [word], "gap": False, "yes": above, "no": below}
-            gap = not bool(self.gap_left[at])
-            return {"feature": name, "above": limit, "gap": gap, "yes": above, "no": below}
-
-        return times * self.base, [grown(root) for root in self.roots.tolist()]
 
     def to_dict(self) -> Json:
         """Plain data, for JSON; the nodes, thousands of them, as packed numbers."""

@@ -14,24 +14,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.card import Card
+from thrifty.models.card import Card, Words
 from thrifty.models.fits.logistic import fit_intercepts, softmax
-from thrifty.models.fits.plain_trees import PlainTrees, Words
-from thrifty.models.fits.quality import Quality, quality_of
-from thrifty.models.fits.stack import Stack, fit_stack, stack_from_dict
+from thrifty.models.fits.quality import LEAST, Quality, losses, quality_of
+from thrifty.models.fits.stack import Scores, Stack, fit_stack, stack_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
 
 __all__ = ["TwoStage", "fit_two_stages", "two_stage_from_dict"]
 
-#: parts of the correction that are tried
-_PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: rows of each class, or of numbers, without which nothing is corrected
-_FEWEST = 6
+#: the steps in which the part of the correction is tried
+_STEPS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class TwoStage:
+class TwoStage(Scores):
     """Both stages; the second has the first one's scores as its last features."""
 
     first: Stack
@@ -40,19 +37,11 @@ class TwoStage:
     quality: Quality | None = None
     error: float = np.nan
 
-    @property
-    def classes_(self) -> Ints:
-        """Codes of the classes."""
-        return self.first.classes_
-
-    @property
-    def measured(self) -> bool:
-        """Its quality was looked for when it was fitted."""
-        return True
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes_", self.first.classes_)
 
     def scores(self, values: Floats) -> Floats:
         """(rows, c) log-odds, or numbers."""
-        values = np.asarray(values, dtype=np.float64)
         below = self.first.scores(values[:, : self._width])
         above = self.second.scores(np.hstack([values, below]))
         return (1 - self.part) * below + self.part * above
@@ -60,17 +49,6 @@ class TwoStage:
     @property
     def _width(self) -> int:
         return len(self.first.ridge.bins)
-
-    def predict_proba(self, values: Floats) -> Floats:
-        """Probabilities, a column per class; NaN for gaps."""
-        return softmax(self.scores(values))
-
-    def predict(self, values: Floats) -> Floats | Ints:
-        """The most likely class, or the number."""
-        if not len(self.classes_):
-            return self.scores(values)[:, 0]
-        likely: Ints = self.classes_[self.predict_proba(values).argmax(axis=1)]
-        return likely
 
     def summary(self) -> str:
         """What it is, in a sentence."""
@@ -82,12 +60,6 @@ class TwoStage:
     def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
         """The scorecard of the first stage."""
         return self.first.scorecard(names[: self._width], words, classes)
-
-    def as_trees(self, names: Sequence[str], words: Words) -> PlainTrees:
-        """Refused: the second stage reads what the first one says."""
-        from thrifty.models.fits.plain_trees import no_plain_trees
-
-        raise no_plain_trees(self)
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -132,29 +104,30 @@ def fit_two_stages(table: Table, seed: int = 0) -> tuple[TwoStage | Stack, Float
         return first, said
     above = again if numbers else _log_odds(again)
     weights, y = upper.weights, upper.labels
-    losses = [_loss((1 - s) * offset[rows] + s * above, y, weights) for s in _PARTS]
-    part = _PARTS[int(np.argmin(losses))]
+    codes = y if numbers else np.searchsorted(first.classes_, y).astype(np.int64)
+
+    def mixed(part: float) -> Floats:
+        """What is said with so much of the correction."""
+        scores = (1 - part) * offset[rows] + part * above
+        return scores if numbers else softmax(scores + fit_intercepts(scores, codes, weights))
+
+    tried = [float(weights @ losses(mixed(s / _STEPS), codes)) for s in range(_STEPS + 1)]
+    part = int(np.argmin(tried)) / _STEPS
     if not part:
         return first, said
-    mixed = (1 - part) * offset[rows] + part * above
     found = said.copy()
-    found[rows] = mixed if numbers else softmax(mixed)
+    found[rows] = mixed(part)
     if numbers:
-        error = float(np.sqrt(losses[_PARTS.index(part)]))
+        error = float(np.sqrt(min(tried) / weights.sum()))
         return TwoStage(first, second, part, None, error), found
-    codes = np.searchsorted(first.classes_, y).astype(np.int64)
-    groups = None if upper.groups is None else upper.groups
-    quality = quality_of(softmax(mixed), codes, weights, seed, groups=groups)
-    return TwoStage(
-        first, replace(second, quality=quality or first.quality), part, quality or first.quality
-    ), found
+    quality = quality_of(found[rows], codes, weights, seed, groups=upper.groups)
+    quality = quality or first.quality
+    return TwoStage(first, replace(second, quality=quality), part, quality), found
 
 
 def _enough(table: Table, rows: Ints) -> bool:
-    if table.labels.dtype.kind == "f":
-        return len(rows) >= _FEWEST
-    every = np.unique(table.labels)
-    return all(int((table.labels[rows] == c).sum()) >= _FEWEST for c in every)
+    kinds = table.labels if table.labels.dtype.kind != "f" else np.zeros(table.n_rows)
+    return all((kinds[rows] == kind).sum() >= LEAST for kind in np.unique(kinds))
 
 
 def _with_columns(table: Table, offset: Floats) -> Table:
@@ -175,12 +148,3 @@ def _with_columns(table: Table, offset: Floats) -> Table:
 def _log_odds(p: Floats) -> Floats:
     logs = np.log(np.clip(p, 1e-4, 1.0))
     return logs[:, 1:] - logs[:, :1] if p.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)
-
-
-def _loss(scores: Floats, y: Floats | Ints, weights: Floats) -> float:
-    """Mean log loss with the best intercepts, or mean squared error."""
-    if y.dtype.kind == "f":
-        return float(np.average((scores[:, 0] - y) ** 2, weights=weights))
-    codes = np.unique(y, return_inverse=True)[1].reshape(-1)
-    p = softmax(scores + fit_intercepts(scores, codes, weights))
-    return -float(np.average(np.log(p[np.arange(len(p)), codes] + 1e-12), weights=weights))

@@ -45,7 +45,7 @@ from thrifty.models.fits.fitting import (
     in_one_thread,
     in_words,
 )
-from thrifty.models.fits.folds import make_folds
+from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.fits.quality import losses, says
 from thrifty.models.learning import learn_tasks
 from thrifty.models.memory import Memory
@@ -56,8 +56,6 @@ __all__ = ["SHOWN", "OnCells", "shown_names"]
 
 #: a screen of features, which a model names when it is printed
 SHOWN = 30
-#: folds by which importances are measured
-_FOLDS = 3
 
 P = TypeVar("P")  # what is kept for a beginning of its features
 Q = TypeVar("Q")  # how its quality is told
@@ -319,12 +317,12 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         """(features, repeats) how much it rises on rows left out; empty with too few rows."""
         codes = None if self._of_numbers else table.labels.astype(np.int64)
         rng = np.random.default_rng(self._seed)
-        folds = make_folds(table.n_rows, _FOLDS, self._seed, codes, table.groups)
-        if folds is None or table.n_rows < 2 * _FOLDS:
+        folds = make_folds(table.n_rows, FOLDS, self._seed, codes, table.groups)
+        if folds is None or table.n_rows < 2 * FOLDS:
             return np.zeros((0, repeats))
         rise = np.zeros((table.width, repeats))
         share = table.weights / table.weights.sum()
-        for fold in range(_FOLDS):
+        for fold in range(FOLDS):
             out = np.flatnonzero(folds == fold)
             fitted = self._fit_table(table.of_rows(np.flatnonzero(folds != fold)))
             values, y = table.values[out], table.labels[out]

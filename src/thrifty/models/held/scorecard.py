@@ -16,15 +16,12 @@ from thrifty.cells.sources.kinds import ColumnReader, has_texts
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.models.card import Card
-from thrifty.models.fits.folds import content_groups, make_folds
+from thrifty.models.fits.folds import FOLDS, content_groups, make_folds
 from thrifty.models.fits.logistic import softmax
 from thrifty.models.fits.points import Design, Points, points_from_dict
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ScorecardClassifier"]
-
-#: folds of the calibration, as the mixture has; set by hand before 0.2
-_FOLDS = 3
 
 
 class ScorecardClassifier(ClassifierMixin, BaseEstimator):
@@ -70,10 +67,10 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     >>> model = ScorecardClassifier(max_bins=3).fit(age, ill)
     >>> print(model.card_)
     feature  bin       share  points
-    base                        -3.4
-    x0       < 48       34 %   -36.9
-             48 to 71   33 %     2.2
-             >= 71      33 %    36.6
+    base                        -3.3
+    x0       < 48       34 %   -35.8
+             48 to 71   33 %     2.1
+             >= 71      33 %    35.5
     10 points double the odds of True.
     >>> model.predict_proba([[30], [80]]).round(2).tolist()
     [[0.94, 0.06], [0.09, 0.91]]
@@ -114,12 +111,12 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
                 "a classifier needs rows of at least two classes; got 1 class, "
                 f"{self.classes_[0]!r}. Bring rows of another class."
             )
-        design = Design.of(values, weights, self._category_mask(values.shape[1]), self.max_bins)
+        categories = self._category_mask(values.shape[1])
+        design = Design(values, codes, weights, categories, self.max_bins, float(self.shrinkage))
         folds = None
         if self.calibrated:
-            folds = make_folds(len(codes), _FOLDS, 0, codes, content_groups(values))
-        n_classes = len(self.classes_)
-        fitted = design.calibrated(codes, n_classes, weights, float(self.shrinkage), folds)
+            folds = make_folds(len(codes), FOLDS, 0, codes, content_groups(values))
+        fitted = design.calibrated(folds)
         self.points_ = self._rounded(fitted) if self.whole_points else fitted
         self.positive_ = class_of_interest(Labels(codes, self.classes_, row_weights=weights))
         self.card_ = self._card()
