@@ -1,23 +1,39 @@
-"""What every store can do: hold lifetimes by name, each with a book of pages under one lock."""
+"""What every store can do: hold lifetimes by name, each with a book of pages under one lock.
+
+A fork copies one thread. Were another one in a transaction at that moment, the child would find the
+store's lock taken for ever, and SQLite's own notes of who holds the file would be wrong in it. So a
+fork waits until no transaction is running, as Python's logging does with its locks.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
+from weakref import WeakSet
 
-from thrifty.errors import LifetimeExists, StoreError
+from thrifty.errors import LifetimeExists, StoreError, StoreUnwritable
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import as_written_now
 from thrifty.stores.task_pages import SqlRow
 from thrifty.typing import Json
 from thrifty.untrusted import readable
 
-__all__ = ["LifetimeBook", "Store", "StoreLike", "existing_store", "open_store", "open_to_read"]
+__all__ = [
+    "Connected",
+    "LifetimeBook",
+    "Store",
+    "StoreLike",
+    "existing_store",
+    "open_store",
+    "open_to_read",
+]
 
 T = TypeVar("T")
 
@@ -98,6 +114,56 @@ class Store(ABC):
         self.close()
 
 
+class Connected(Store):
+    """A store with a connection, which threads share under a lock and forks leave alone."""
+
+    wait: float
+    read_only: bool
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._connection: Any = None
+        self._pid = 0
+        _connected.add(self)
+
+    def _refuse_to_write(self) -> None:
+        if self.read_only:
+            raise StoreUnwritable(f"{self!r} was opened read-only; open it for writing.")
+
+    def after_fork(self) -> None:
+        """In a forked child the parent's connection is neither used nor closed."""
+        _of_parents.append(self._connection)
+        self._connection = None
+
+
+_connected: WeakSet[Connected] = WeakSet()
+_held: list[threading.RLock] = []
+#: connections of a parent process, kept so that nothing closes them in a child
+_of_parents: list[object] = []
+
+
+def _before_fork() -> None:
+    for store in sorted(_connected, key=id):
+        # longer than any transaction takes; a fork that finds a deadlock goes on all the same
+        if store._lock.acquire(timeout=150.0):
+            _held.append(store._lock)
+
+
+def _in_parent() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _in_child() -> None:
+    _held.clear()
+    for store in list(_connected):
+        store._lock = threading.RLock()
+        store.after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
 #: a store, or where it is: a file name, a PostgreSQL URL, None for memory
 StoreLike: TypeAlias = Store | str | PathLike[str] | None
 
@@ -123,19 +189,23 @@ class LifetimeBook:
         return self.store.read(self.id, work)
 
 
-def existing_store(where: StoreLike) -> Store:
+def existing_store(where: StoreLike, *, read_only: bool = False) -> Store:
     """A store that is there; a file name that is not there is an error, not a new store."""
-    if isinstance(where, Store) or where is None or "://" in str(where):
-        return open_store(where)
-    if not Path(where).is_file():
+    address = isinstance(where, Store) or where is None or "://" in str(where)
+    if not address and not Path(str(where)).is_file():
         raise StoreError(
             f"there is no store at {where}. A lifetime makes one when it learns: "
             f"thrifty.Lifetime(..., store={str(where)!r}), or the command thrifty learn."
         )
-    return open_store(where)
+    return open_store(where, read_only=read_only)
 
 
-def open_store(where: StoreLike) -> Store:
+def open_to_read(where: str) -> Store:
+    """A store that is there and will not be written; it waits a little for who writes it."""
+    return existing_store(where, read_only=True)
+
+
+def open_store(where: StoreLike, *, read_only: bool = False) -> Store:
     """A store from a file name, a PostgreSQL URL, or None (memory).
 
     >>> open_store(None)
@@ -149,28 +219,10 @@ def open_store(where: StoreLike) -> Store:
     if where is None:
         return MemoryStore()
     text = str(where)
-    if text.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(text)
-    if "://" in text:
+    made = PostgresStore if text.startswith(("postgresql://", "postgres://")) else SQLiteStore
+    if "://" in text and made is SQLiteStore:
         kind = text.split("://")[0]
         raise StoreError(
             f"a store is a file name or a postgresql:// URL; got one that begins with {kind}://."
         )
-    return SQLiteStore(where)
-
-
-def open_to_read(where: str) -> Store:
-    """A store that will not be written; a file that is not there is an error, not a new store."""
-    from thrifty.stores.postgres import PostgresStore
-    from thrifty.stores.sqlite import SQLiteStore
-
-    if where.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(where, wait=_WAIT_TO_READ, read_only=True)
-    if "://" in where:
-        return open_store(where)  # says which kinds there are
-    if not Path(where).is_file():
-        raise StoreError(
-            f"there is no store at {where}. A lifetime makes one when it learns: "
-            f"thrifty.Lifetime(..., store={where!r}), or the command thrifty learn."
-        )
-    return SQLiteStore(where, wait=_WAIT_TO_READ, read_only=True)
+    return made(text, wait=_WAIT_TO_READ, read_only=True) if read_only else made(text)

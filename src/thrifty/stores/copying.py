@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from thrifty.cells.ledger.purchase import is_live
@@ -32,7 +33,7 @@ _MODULUS = 1 << 256
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CopiedTable:
     """A table of our own schema."""
 
     name: str
@@ -137,7 +138,7 @@ def _makes_a_file(target: StoreLike) -> Path | None:
     return None if path.exists() else path
 
 
-def _schema() -> list[Table]:
+def _schema() -> list[CopiedTable]:
     """Tables and columns as this version makes them: names come from no store of a stranger."""
     run = MemoryStore().read(0, lambda pages: pages._run)
     names = [str(n) for (n,) in run("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -146,7 +147,9 @@ def _schema() -> list[Table]:
     for name in sorted(names, key=lambda name: (name != "lifetimes", name)):
         columns = run(f"PRAGMA table_info({name})")
         keys = sorted((int(c[5]), str(c[1])) for c in columns if c[5])
-        tables.append(Table(name, tuple(str(c[1]) for c in columns), tuple(key for _, key in keys)))
+        tables.append(
+            CopiedTable(name, tuple(str(c[1]) for c in columns), tuple(key for _, key in keys))
+        )
     return tables
 
 
@@ -164,7 +167,7 @@ def _refuse_what_is_there(pages: SqlPages) -> None:
         )
 
 
-def _copy(pages: SqlPages, new: Store, tables: list[Table]) -> Copied:
+def _copy(pages: SqlPages, new: Store, tables: list[CopiedTable]) -> Copied:
     """With the old store's lock in hand."""
     now = time.time()
     open_ones = [purchase for purchase in pages.blocking() if is_live(purchase, now)]
@@ -183,20 +186,14 @@ def _copy(pages: SqlPages, new: Store, tables: list[Table]) -> Copied:
         counts: dict[str, int] = {}
         digests: dict[str, str] = {}
         for table in tables:
-            sums = _Sums()
-            for rows in _batches(pages, table):
-                sums.add(rows)
-                there._many(table.insert, rows)
-            back = _Sums()
-            for rows in _batches(there, table):
-                back.add(rows)
-            if (sums.rows, sums.digest) != (back.rows, back.digest):
+            rows, digest = _counted(pages, table, partial(there._many, table.insert))
+            back, again = _counted(there, table)
+            if (rows, digest) != (back, again):
                 raise StoreError(
-                    f"{table.name} has {sums.rows} rows in the old store (digest "
-                    f"{sums.digest[:12]}) and {back.rows} in the new one ({back.digest[:12]}); "
-                    "nothing was copied."
+                    f"{table.name} has {rows} rows in the old store (digest {digest[:12]}) and "
+                    f"{back} in the new one ({again[:12]}); nothing was copied."
                 )
-            counts[table.name], digests[table.name] = sums.rows, sums.digest
+            counts[table.name], digests[table.name] = rows, digest
         if isinstance(new, PostgresStore):
             _count_on(there, tables)
         return Copied(counts, digests, lifetimes)
@@ -204,7 +201,7 @@ def _copy(pages: SqlPages, new: Store, tables: list[Table]) -> Copied:
     return new.write(0, work)
 
 
-def _count_on(pages: SqlPages, tables: list[Table]) -> None:
+def _count_on(pages: SqlPages, tables: list[CopiedTable]) -> None:
     """PostgreSQL counts ids by itself: it goes on after those that were brought."""
     for table in tables:
         if "id" in table.keys and table.name != "ledger":
@@ -215,28 +212,26 @@ def _count_on(pages: SqlPages, tables: list[Table]) -> None:
             )
 
 
-def _batches(pages: SqlPages, table: Table) -> Iterator[list[SqlRow]]:
+def _counted(
+    pages: SqlPages, table: CopiedTable, take: Callable[[list[SqlRow]], None] | None = None
+) -> tuple[int, str]:
+    """How many rows a table has, and the sum of their hashes; ``take`` is given them."""
+    n, total = 0, 0
+    for rows in _batches(pages, table):
+        if take is not None:
+            take(rows)
+        for row in rows:
+            hashed = hashlib.sha256(b"".join(map(_plain, row))).digest()
+            total = (total + int.from_bytes(hashed)) % _MODULUS
+        n += len(rows)
+    return n, f"{total:064x}"
+
+
+def _batches(pages: SqlPages, table: CopiedTable) -> Iterator[list[SqlRow]]:
     at = 0
     while rows := pages._run(table.select, (_AT_ONCE, at)):
         yield [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in rows]
         at += len(rows)
-
-
-class _Sums:
-    """Rows counted, and the sum of their hashes."""
-
-    def __init__(self) -> None:
-        self.rows, self._sum = 0, 0
-
-    def add(self, rows: list[SqlRow]) -> None:
-        for row in rows:
-            hashed = hashlib.sha256(b"".join(map(_plain, row))).digest()
-            self._sum = (self._sum + int.from_bytes(hashed)) % _MODULUS
-        self.rows += len(rows)
-
-    @property
-    def digest(self) -> str:
-        return f"{self._sum:064x}"
 
 
 def _plain(value: object) -> bytes:

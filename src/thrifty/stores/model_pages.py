@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
 from thrifty.stores.pages import SqlPages
+from thrifty.stores.task_pages import Statements, json_or_none
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
@@ -22,7 +23,6 @@ __all__ = ["KeptPages", "OutcomePages", "VersionHead", "VersionPages", "VersionR
 
 #: seconds since 1970 that a version may be from: until the year 5000
 _LATEST = 95e9
-_ALL = "task, version, state, model, receipt, family, learned_at, note, token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,60 +69,63 @@ def _mapping(data: object) -> JsonLike:
     return data
 
 
-class VersionPages:
-    """The versions of one lifetime, inside one transaction."""
+class _BesidePages(Statements):
+    """More pages of the same lifetime, in the same transaction."""
 
     def __init__(self, pages: SqlPages) -> None:
-        self._pages, self._run, self._id = pages, pages._run, pages._id
+        super().__init__(pages._run, pages._many, pages._id)
+        self._pages = pages
+
+    def _block(self, table: str, task: str, version: int) -> dict[str, AnyArray] | None:
+        """The arrays that are kept of a version; None where there are none."""
+        rows = self._rows("block", table, "AND task = ? AND version = ?", task, version)
+        return unpack_arrays(bytes(rows[0][0])) if rows else None
+
+
+class VersionPages(_BesidePages):
+    """The versions of one lifetime, inside one transaction."""
 
     def heads(self, task: str | None = None) -> list[VersionHead]:
         """All versions, or those of a task, in their order."""
-        rows = self._run(
-            "SELECT task, version, state, receipt, learned_at, note FROM versions "
-            "WHERE lifetime = ? ORDER BY task, version",
-            (self._id,),
-        )
+        columns = "task, version, state, receipt, learned_at, note"
+        rows = self._rows(columns, "versions", "ORDER BY task, version")
         heads = [VersionHead(*_read_head(*row)) for row in rows]
         return [head for head in heads if task is None or head.task == task]
 
     def one(self, task: str, number: int) -> VersionRow | None:
         """One version, with its model."""
-        rows = self._run(
-            f"SELECT {_ALL} FROM versions WHERE lifetime = ? AND task = ? AND version = ?",
-            (self._id, task, number),
-        )
+        columns = "task, version, state, receipt, learned_at, note, model, family, token"
+        rows = self._rows(columns, "versions", "AND task = ? AND version = ?", task, number)
         if not rows:
             return None
-        name, v, state, model, receipt, family, at, note, token = rows[0]
-        head = _read_head(name, v, state, receipt, at, note)
+        *head, model, family, token = rows[0]
+        read = _read_head(*head)
         with readable(f"version {number} of {task!r} in the store"):
             kept = [
                 None if text is None else _mapping(json.loads(text)) for text in (model, family)
             ]
-            return VersionRow(*head, kept[0] or {}, kept[1], str(token))
+            return VersionRow(*read, kept[0] or {}, kept[1], str(token))
 
     def add(self, row: VersionRow) -> None:
-        self._run(
-            f"INSERT INTO versions (lifetime, {_ALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self._id, row.task, row.number, row.state, json.dumps(row.model),
-                json.dumps(row.receipt), None if row.family is None else json.dumps(row.family),
-                row.at, json.dumps(row.note), row.token,
-            ),
-        )  # fmt: skip
+        self._add(
+            "versions",
+            task=row.task,
+            version=row.number,
+            state=row.state,
+            model=json.dumps(row.model),
+            receipt=json.dumps(row.receipt),
+            family=json_or_none(row.family),
+            learned_at=row.at,
+            note=json.dumps(row.note),
+            token=row.token,
+        )
 
     def put_state(self, task: str, number: int, state: str) -> None:
-        self._run(
-            "UPDATE versions SET state = ? WHERE lifetime = ? AND task = ? AND version = ?",
-            (state, self._id, task, number),
-        )
+        self._set("versions", {"task": task, "version": number}, state=state)
 
     def put_model(self, task: str, number: int, model: JsonLike) -> None:
         """Another model in the place of one, as a purge needs it."""
-        self._run(
-            "UPDATE versions SET model = ? WHERE lifetime = ? AND task = ? AND version = ?",
-            (json.dumps(model), self._id, task, number),
-        )
+        self._set("versions", {"task": task, "version": number}, model=json.dumps(model))
 
     def put_present(
         self, task: str, model: JsonLike, family: JsonLike | None, about: JsonLike
@@ -131,120 +134,82 @@ class VersionPages:
 
         ``about``: what is kept beside it, and stands with the receipt, which stays.
         """
-        rows = self._run(
-            "SELECT receipt FROM tasks WHERE lifetime = ? AND name = ?", (self._id, task)
-        )
-        for (receipt,) in rows:
-            self._run(
-                "UPDATE tasks SET receipt = ? WHERE lifetime = ? AND name = ?",
-                (json.dumps({**json.loads(receipt), **about}), self._id, task),
-            )
-        self._run(
-            "UPDATE tasks SET model = ?, family = ? WHERE lifetime = ? AND name = ?",
-            (json.dumps(model), None if family is None else json.dumps(family), self._id, task),
-        )
-        self._run("UPDATE lifetimes SET forgets = forgets + 1 WHERE id = ?", (self._id,))
+        now = {
+            "receipt": json.dumps({**self._pages.receipt_of(task), **about}),
+            "model": json.dumps(model),
+            "family": json_or_none(family),
+        }
+        self._set("tasks", {"name": task}, **now)
+        self._count_up("forgets")
 
     def put_features(self, names: tuple[str, ...], named: bool) -> None:
         """New columns; others hear of them, as of another representation."""
         self._pages.put_features(names, named)
-        self._run("UPDATE lifetimes SET version = version + 1 WHERE id = ?", (self._id,))
+        self._count_up("version")
 
     def drop(self, task: str) -> None:
         """A task was forgotten: its versions go, what they cost stays under other names."""
         for head in self.heads(task):
-            before = f"{head.name} (forgotten {self._pages.forgets() + 1})"
-            for table in ("accounts", "purchases", "bookings"):
-                self._run(
-                    f"UPDATE {table} SET task = ? WHERE lifetime = ? AND task = ?",
-                    (before, self._id, head.name),
-                )
-        for table in (
-            "versions", "task_examples", "answers", "outcomes", "references_left_out"
-        ):  # fmt: skip
-            self._run(f"DELETE FROM {table} WHERE lifetime = ? AND task = ?", (self._id, task))
+            self._pages.rename_account(head.name)
+        for table in (*_OF_TASKS, "versions"):
+            self._drop(table, task=task)
 
     def put_examples(self, task: str, number: int, examples: NDArray[np.int64]) -> None:
         """The number of each example that a version was learned from; -1: it has none."""
-        self._run(
-            "INSERT INTO task_examples (lifetime, task, version, block) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (lifetime, task, version) DO UPDATE SET block = excluded.block",
-            (self._id, task, number, pack_arrays({"examples": examples.astype(np.int64)})),
-        )
+        block = pack_arrays({"examples": examples.astype(np.int64)})
+        self._put("task_examples", {"task": task, "version": number}, block=block)
 
     def examples(self, task: str, number: int) -> NDArray[np.int64] | None:
         """The inverse; None where the examples had no ids."""
-        rows = self._run(
-            "SELECT block FROM task_examples WHERE lifetime = ? AND task = ? AND version = ?",
-            (self._id, task, number),
-        )
-        return unpack_arrays(bytes(rows[0][0]))["examples"] if rows else None
+        arrays = self._block("task_examples", task, number)
+        return None if arrays is None else arrays["examples"]
 
 
+#: tables beside that of the versions that a task has rows in
+_OF_TASKS = ("task_examples", "answers", "outcomes", "references_left_out")
 #: arrays of answers that are of all their rows together
 _OF_ALL_ROWS = ("told", "asked_rows")
 
 
-class OutcomePages:
+class OutcomePages(_BesidePages):
     """Answers and outcomes of one lifetime, inside one transaction."""
-
-    def __init__(self, pages: SqlPages) -> None:
-        self._run, self._id = pages._run, pages._id
 
     def put_answers(
         self, account: str, task: str, version: int, at: float, arrays: dict[str, AnyArray]
     ) -> None:
         """What a prediction run answered: ``examples`` and ``scores``."""
-        self._run(
-            "INSERT INTO answers (lifetime, account, task, version, at, block) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (lifetime, account) DO NOTHING",
-            (self._id, account, task, version, at, pack_arrays(arrays)),
-        )
+        if self._rows("1", "answers", "AND account = ?", account):
+            return  # written already, as the connection was lost
+        block = pack_arrays(arrays)
+        self._add("answers", account=account, task=task, version=version, at=at, block=block)
 
     def answers(self, task: str) -> list[tuple[int, float, dict[str, AnyArray]]]:
         """(version, when, what) of a task's runs, in their order."""
-        rows = self._run(
-            "SELECT version, at, block FROM answers WHERE lifetime = ? AND task = ? ORDER BY at",
-            (self._id, task),
-        )
+        rows = self._rows("version, at, block", "answers", "AND task = ? ORDER BY at", task)
         return [(int(v), float(at), unpack_arrays(bytes(b))) for v, at, b in rows]
 
     def add_outcomes(self, task: str, at: float, arrays: dict[str, AnyArray]) -> None:
         """A batch of what became true: ``examples`` and ``labels``."""
-        self._run(
-            "INSERT INTO outcomes (lifetime, task, batch, at, block) VALUES (?, ?, (SELECT "
-            "COALESCE(MAX(batch), 0) + 1 FROM outcomes WHERE lifetime = ? AND task = ?), ?, ?)",
-            (self._id, task, self._id, task, at, pack_arrays(arrays)),
-        )
+        batch = self._next("batch", "outcomes", task=task)
+        self._add("outcomes", task=task, batch=batch, at=at, block=pack_arrays(arrays))
 
     def outcomes(self, task: str) -> list[tuple[float, dict[str, AnyArray]]]:
         """(when, what) of every batch, in their order."""
-        rows = self._run(
-            "SELECT at, block FROM outcomes WHERE lifetime = ? AND task = ? ORDER BY batch",
-            (self._id, task),
-        )
+        rows = self._rows("at, block", "outcomes", "AND task = ? ORDER BY batch", task)
         return [(float(at), unpack_arrays(bytes(b))) for at, b in rows]
 
     def put_reference(self, task: str, version: int, arrays: dict[str, AnyArray]) -> None:
         """What a version said of rows left out when it was learned, and how inputs were spread."""
-        self._run(
-            "INSERT INTO references_left_out (lifetime, task, version, block) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (lifetime, task, version) DO UPDATE SET block = excluded.block",
-            (self._id, task, version, pack_arrays(arrays)),
-        )
+        key: dict[str, object] = {"task": task, "version": version}
+        self._put("references_left_out", key, block=pack_arrays(arrays))
 
     def reference(self, task: str, version: int) -> dict[str, AnyArray] | None:
         """The inverse; None where it was never worked out."""
-        rows = self._run(
-            "SELECT block FROM references_left_out WHERE lifetime = ? AND task = ? AND version = ?",
-            (self._id, task, version),
-        )
-        return unpack_arrays(bytes(rows[0][0])) if rows else None
+        return self._block("references_left_out", task, version)
 
     def tasks(self) -> list[str]:
         """Tasks of which an outcome is known."""
-        rows = self._run("SELECT DISTINCT task FROM outcomes WHERE lifetime = ?", (self._id,))
-        return [str(task) for (task,) in rows]
+        return [str(task) for (task,) in self._rows("DISTINCT task", "outcomes")]
 
     def take_out(self, example: int) -> None:
         """Every answer and outcome of one example, of the whole store."""
@@ -278,18 +243,12 @@ def storable(name: str) -> str:
     return name.replace("\0", "\x1f")
 
 
-class KeptPages:
+class KeptPages(_BesidePages):
     """Pages of one lifetime by kind and name, inside one transaction; plain JSON, packed."""
-
-    def __init__(self, pages: SqlPages) -> None:
-        self._run, self._id = pages._run, pages._id
 
     def get(self, kind: str, name: str) -> JsonLike | None:
         """A page, or None."""
-        rows = self._run(
-            "SELECT block FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
-            (self._id, kind, storable(name)),
-        )
+        rows = self._rows("block", "kept", "AND kind = ? AND name = ?", kind, storable(name))
         if not rows:
             return None
         with readable("the store"):
@@ -303,15 +262,8 @@ class KeptPages:
     def put(self, kind: str, name: str, data: Json) -> None:
         """Write a page, over one of that name."""
         block = zlib.compress(json.dumps(data).encode(), 1)
-        self._run(
-            "INSERT INTO kept (lifetime, kind, name, block) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (lifetime, kind, name) DO UPDATE SET block = excluded.block",
-            (self._id, kind, storable(name), block),
-        )
+        self._put("kept", {"kind": kind, "name": storable(name)}, block=block)
 
     def drop(self, kind: str, name: str) -> None:
         """Take a page out."""
-        self._run(
-            "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
-            (self._id, kind, storable(name)),
-        )
+        self._drop("kept", kind=kind, name=storable(name))

@@ -1,13 +1,11 @@
-"""The ledger's and the lifetime's pages, in SQL that SQLite and PostgreSQL both speak.
-
-Every value travels as a parameter; no statement is ever put together from data.
-"""
+"""The ledger's pages: names of cells, purchases, columns and money."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +13,25 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase
-from thrifty.stores.task_pages import (
-    PredictionRow,
-    Run,
-    SqlRow,
-    State,
-    TaskHead,
-    TaskPages,
-    TaskRow,
-)
+from thrifty.stores.task_pages import PredictionRow, SqlRow, State, TaskHead, TaskPages, TaskRow
 from thrifty.untrusted import readable
 
 __all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
 
 _CHUNK = 1024
-_PURCHASE = (
-    "SELECT id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, "
-    "spent, answer, note, settled_at, sequence, compacted, lifetime, beyond FROM purchases "
-)
-
-#: values in one statement; both databases take more
-_AT_ONCE = 500
+#: columns of a purchase, in the order of its fields, and what reads each of them
+_COLUMNS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("key", "task", "provider", "status", "owner"), str),
+    **dict.fromkeys(("created_at", "give_up_at"), float),
+    "block": lambda block: CellBlock.from_bytes(bytes(block)),
+    **dict.fromkeys(("reserved", "spent"), int),
+    "answer": lambda answer: None if answer is None else bytes(answer),
+    "note": str,
+    "settled_at": float,
+    "sequence": int,
+    "compacted": bool,
+    **dict.fromkeys(("id", "lifetime", "beyond"), int),
+}
 
 
 class Sums:
@@ -69,11 +65,9 @@ class Sums:
 
 
 class SqlPages(TaskPages):
-    """One lifetime's pages inside one transaction. ``run(sql, params)`` gives rows."""
+    """One lifetime's pages inside one transaction."""
 
-    def __init__(self, run: Run, many: Callable[..., None], lifetime: int) -> None:
-        self._run, self._many, self._id = run, many, lifetime
-        self._sums: Sums | None = None
+    _sums: Sums | None = None
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -120,27 +114,18 @@ class SqlPages(TaskPages):
 
     def numbers(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
         """The numbers of names, -1 where one has none yet; nothing is written."""
-        known: dict[str, int] = {}
-        for some in _batches(list(names)):
-            marks = ", ".join("?" * len(some))
-            rows = self._run(
-                "SELECT name, number FROM cell_names WHERE kind = ? AND source = ? "
-                f"AND name IN ({marks})",
-                (kind, source, *some),
-            )
-            known.update((str(name), int(number)) for name, number in rows)
+        select = (
+            "SELECT name, number FROM cell_names WHERE kind = ? AND source = ? AND name IN ({})"
+        )
+        rows = self._among(select, list(names), kind, source)
+        known = {str(name): int(number) for name, number in rows}
         return np.array([known.get(name, -1) for name in names], dtype=np.int32)
 
     def names(self, kind: str, numbers: Iterable[int]) -> list[str]:
         wanted = [int(n) for n in numbers]
-        by_number: dict[int, str] = {}
-        for some in _batches(list(dict.fromkeys(wanted))):
-            marks = ", ".join("?" * len(some))
-            rows = self._run(
-                f"SELECT number, name FROM cell_names WHERE kind = ? AND number IN ({marks})",
-                (kind, *some),
-            )
-            by_number.update((int(number), str(name)) for number, name in rows)
+        select = "SELECT number, name FROM cell_names WHERE kind = ? AND number IN ({})"
+        rows = self._among(select, list(dict.fromkeys(wanted)), kind)
+        by_number = {int(number): str(name) for number, name in rows}
         return [by_number[n] for n in wanted]
 
     def rename(self, kind: str, number: int, name: str, source: str | None = None) -> None:
@@ -180,27 +165,27 @@ class SqlPages(TaskPages):
 
     def add(self, purchase: Purchase) -> Purchase:
         p = purchase
+        block = p.block.to_bytes()
+        given = (p.key, p.task, p.provider, p.status, p.owner, p.created_at, p.give_up_at, block)
         rows = self._run(
             "INSERT INTO purchases (lifetime, key, task, provider, status, owner, created_at, "
             "give_up_at, block, reserved, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "RETURNING id",
-            (
-                self._id, p.key, p.task, p.provider, p.status, p.owner, p.created_at,
-                p.give_up_at, p.block.to_bytes(), p.reserved, p.spent,
-            ),
-        )  # fmt: skip
+            (self._id, *given, p.reserved, p.spent),
+        )
         return p.with_(id=int(rows[0][0]), lifetime=self._id)
 
+    def _purchases(self, where: str = "", *values: object) -> list[Purchase]:
+        sql = f"SELECT {', '.join(_COLUMNS)} FROM purchases {where}"
+        return [_purchase(row) for row in self._run(sql, values)]
+
     def with_keys(self, keys: Sequence[str]) -> list[Purchase]:
-        found = []
-        for some in _batches(list(keys)):
-            marks = ", ".join("?" * len(some))
-            found += self._run(_PURCHASE + f"WHERE key IN ({marks}) ORDER BY id", some)
-        return [_purchase(row) for row in found]
+        select = f"SELECT {', '.join(_COLUMNS)} FROM purchases WHERE key IN ({{}}) ORDER BY id"
+        return [_purchase(row) for row in self._among(select, list(keys))]
 
     def purchase(self, id: int) -> Purchase | None:
-        rows = self._run(_PURCHASE + "WHERE id = ?", (id,))
-        return _purchase(rows[0]) if rows else None
+        found = self._purchases("WHERE id = ?", id)
+        return found[0] if found else None
 
     def as_now(self, purchase: Purchase) -> Purchase:
         """A purchase that was written down, as it stands; its cells are read only if it ended."""
@@ -217,36 +202,30 @@ class SqlPages(TaskPages):
 
     def blocking(self) -> list[Purchase]:
         marks = ", ".join("?" * len(BLOCKING))
-        where = f"WHERE status IN ({marks}) ORDER BY id"
-        return [_purchase(row) for row in self._run(_PURCHASE + where, BLOCKING)]
+        return self._purchases(f"WHERE status IN ({marks}) ORDER BY id", *BLOCKING)
 
     def settled_after(self, sequence: int) -> list[Purchase]:
         where = "WHERE status = 'settled' AND compacted = 0 AND sequence > ? ORDER BY sequence"
-        return [_purchase(row) for row in self._run(_PURCHASE + where, (sequence,))]
+        return self._purchases(where, sequence)
 
     def all_settled(self) -> list[Purchase]:
         """Every settled purchase of the store, in order."""
-        where = "WHERE status = 'settled' ORDER BY sequence"
-        return [_purchase(row) for row in self._run(_PURCHASE + where)]
+        return self._purchases("WHERE status = 'settled' ORDER BY sequence")
 
     def settled_of(self, task: str) -> list[Purchase]:
-        where = (
-            "WHERE lifetime = ? AND task = ? AND compacted = 0 AND status = 'settled' "
-            "ORDER BY sequence"
-        )
-        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, task))]
+        open_ones = "compacted = 0 AND status = 'settled' ORDER BY sequence"
+        return self._purchases(f"WHERE lifetime = ? AND task = ? AND {open_ones}", self._id, task)
 
     def purchases_of(self, task: str) -> list[Purchase]:
-        where = "WHERE lifetime = ? AND task = ? ORDER BY id"
-        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, task))]
+        return self._purchases("WHERE lifetime = ? AND task = ? ORDER BY id", self._id, task)
 
     def answered(self) -> list[Purchase]:
         """Every purchase of the store whose answer is kept with it."""
-        return [_purchase(row) for row in self._run(_PURCHASE + "WHERE answer IS NOT NULL")]
+        return self._purchases("WHERE answer IS NOT NULL")
 
     def purchases_in_store(self) -> list[Purchase]:
         """Every purchase, of every lifetime."""
-        return [_purchase(row) for row in self._run(_PURCHASE + "ORDER BY id")]
+        return self._purchases("ORDER BY id")
 
     def take_answer(self, id: int, note: str) -> None:
         """Forget what was answered; the line of the bill stays, with a note."""
@@ -254,13 +233,11 @@ class SqlPages(TaskPages):
 
     def purchases(self) -> list[Purchase]:
         """Every purchase ever begun, in order."""
-        rows = self._run(_PURCHASE + "WHERE lifetime = ? ORDER BY id", (self._id,))
-        return [_purchase(row) for row in rows]
+        return self._purchases("WHERE lifetime = ? ORDER BY id", self._id)
 
     def latest(self, limit: int) -> list[Purchase]:
         """The last purchases that were begun, the newest first."""
-        where = "WHERE lifetime = ? ORDER BY id DESC LIMIT ?"
-        return [_purchase(row) for row in self._run(_PURCHASE + where, (self._id, limit))]
+        return self._purchases("WHERE lifetime = ? ORDER BY id DESC LIMIT ?", self._id, limit)
 
     def last_settled(self) -> float:
         where = "SELECT MAX(settled_at) FROM purchases WHERE status = 'settled'"
@@ -287,17 +264,14 @@ class SqlPages(TaskPages):
         p = purchase
         if p.status == "settled":
             p = p.with_(sequence=self._next_in_sequence())
-        paid = p.block.paid is not None
-        self._run(
-            "UPDATE purchases SET status = ?, reserved = ?, spent = ?, answer = ?, note = ?, "
-            "settled_at = ?, sequence = ?, beyond = ?"
-            + (", block = ?" if paid else "")
-            + " WHERE id = ?",
-            (
-                p.status, p.reserved, p.spent, p.answer, p.note, p.settled_at, p.sequence, p.over,
-                *((p.block.to_bytes(),) if paid else ()), p.id,
-            ),
-        )  # fmt: skip
+        values = {
+            **{name: getattr(p, name) for name in ("status", "reserved", "spent", "answer")},
+            **{name: getattr(p, name) for name in ("note", "settled_at", "sequence")},
+            "beyond": p.over,
+            **({} if p.block.paid is None else {"block": p.block.to_bytes()}),
+        }
+        named = ", ".join(f"{column} = ?" for column in values)
+        self._run(f"UPDATE purchases SET {named} WHERE id = ?", (*values.values(), p.id))
         return p
 
     def _next_in_sequence(self) -> int:
@@ -322,10 +296,8 @@ class SqlPages(TaskPages):
         elif numbers is None:
             rows = self._run(f"{select} WHERE kind = ?", (kind,))
         else:
-            rows = []
-            for some in _batches([int(n) for n in numbers]):
-                marks = ", ".join("?" * len(some))
-                rows += self._run(f"{select} WHERE kind = ? AND number IN ({marks})", (kind, *some))
+            wanted = [int(n) for n in numbers]
+            rows = self._among(f"{select} WHERE kind = ? AND number IN ({{}})", wanted, kind)
         return [Column(str(k), int(n), bool(b), bytes(block)) for k, n, b, block in rows]
 
     def put_columns(self, columns: Iterable[Column]) -> None:
@@ -341,11 +313,8 @@ class SqlPages(TaskPages):
         self._many(
             "UPDATE purchases SET compacted = 1, answer = NULL WHERE id = ?", [(id,) for id in ids]
         )
-        last = 0
-        for some in _batches(list(ids)):
-            marks = ", ".join("?" * len(some))
-            found = self._run(f"SELECT MAX(sequence) FROM purchases WHERE id IN ({marks})", some)
-            last = max(last, int(found[0][0] or 0))
+        found = self._among("SELECT MAX(sequence) FROM purchases WHERE id IN ({})", list(ids))
+        last = max((int(highest or 0) for (highest,) in found), default=0)
         self._run("UPDATE ledger SET compacted = ? WHERE id = 1 AND compacted < ?", (last, last))
 
     def columns_were_told(self) -> None:
@@ -388,10 +357,7 @@ class SqlPages(TaskPages):
         if task is None:
             rows = self._run("SELECT reserved, spent FROM lifetimes WHERE id = ?", (self._id,))
         else:
-            rows = self._run(
-                "SELECT reserved, spent FROM accounts WHERE lifetime = ? AND task = ?",
-                (self._id, task),
-            )
+            rows = self._rows("reserved, spent", "accounts", "AND task = ?", task)
         reserved, spent = (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
         if task is None and (reserved < 0 or spent < 0):
             raise ValueError(f"{reserved} reserved and {spent} spent")
@@ -399,21 +365,17 @@ class SqlPages(TaskPages):
 
     def over(self) -> int:
         coming = 0 if self._sums is None else self._sums.over.get(self._id, 0)
-        return int(self._one("SELECT beyond FROM lifetimes WHERE id = ?")) + coming
+        return int(self._of_lifetime("beyond")) + coming
 
     def billed_for_nothing(self, provider: str) -> bool:
         """Whether a provider has billed a call that costs nothing by its list."""
-        where = "WHERE provider = ? AND beyond > 0 AND spent = 0"
-        found = (_purchase(row) for row in self._run(_PURCHASE + where, (provider,)))
+        found = self._purchases("WHERE provider = ? AND beyond > 0 AND spent = 0", provider)
         return any(not purchase.block.price for purchase in found)
 
     def over_by_task(self) -> dict[str, int]:
         """The same by task, where there is some."""
-        rows = self._run(
-            "SELECT task, SUM(beyond) FROM purchases WHERE lifetime = ? AND beyond <> 0 "
-            "GROUP BY task ORDER BY task",
-            (self._id,),
-        )
+        grouped = "AND beyond <> 0 GROUP BY task ORDER BY task"
+        rows = self._rows("task, SUM(beyond)", "purchases", grouped)
         return {str(task): int(owed) for task, owed in rows if owed}
 
     def move(
@@ -442,9 +404,7 @@ class SqlPages(TaskPages):
     def accounts(self) -> dict[str, tuple[int, int]]:
         """(reserved, spent) of every task and prediction."""
         self._write_sums()
-        rows = self._run(
-            "SELECT task, reserved, spent FROM accounts WHERE lifetime = ?", (self._id,)
-        )
+        rows = self._rows("task, reserved, spent", "accounts")
         return {str(task): (int(reserved), int(spent)) for task, reserved, spent in rows}
 
     def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -501,29 +461,17 @@ class SqlPages(TaskPages):
         sums = self._sums
         if sums is not None and sums.currency and not label:
             return sums.currency
-        kept = str(self._one("SELECT currency FROM lifetimes WHERE id = ?"))
+        kept = str(self._of_lifetime("currency"))
         if sums is not None:
             sums.currency = kept
         if label and not kept:
-            self._run("UPDATE lifetimes SET currency = ? WHERE id = ?", (label, self._id))
+            self._set_lifetime(currency=label)
             return label
         return kept
 
 
 def _purchase(row: SqlRow) -> Purchase:
-    (id, key, task, provider, status, owner, created_at, give_up_at, block, reserved, spent,
-     answer, note, settled_at, sequence, compacted, lifetime, over) = row  # fmt: skip
-    return Purchase(
-        str(key), str(task), str(provider), str(status), str(owner), float(created_at),
-        float(give_up_at), CellBlock.from_bytes(bytes(block)), int(reserved), int(spent),
-        None if answer is None else bytes(answer), str(note), float(settled_at), int(sequence),
-        bool(compacted), int(id), int(lifetime), int(over),
-    )  # fmt: skip
-
-
-def _batches(values: list[object]) -> Iterator[list[object]]:
-    for i in range(0, len(values), _AT_ONCE):
-        yield values[i : i + _AT_ONCE]
+    return Purchase(*(read(value) for read, value in zip(_COLUMNS.values(), row)))
 
 
 def _reading(method: Callable[..., object]) -> Callable[..., object]:
@@ -540,14 +488,13 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
     return reading
 
 
-for _name in (
-    "number", "numbers", "names", "numbered", "sources_of", "knows_source", "words",
-    "with_keys", "purchase", "as_now", "blocking",
-    "answered", "purchases_in_store", "settled_after", "all_settled", "settled_of", "purchases",
-    "latest", "purchases_of", "last_settled", "last_compacted", "sequences", "columns", "balance",
-    "over", "accounts", "over_by_task", "example_costs", "_chunk", "currency",
-    "version", "state", "forgets", "changes", "n_features", "task_token", "heads", "task",
-    "tasks", "predictions", "labels_of", "to_buy", "purged", "bookings",
-    "known_blocks",
-):  # fmt: skip
+#: methods that take apart what a row holds
+_READERS = """
+    number numbers names numbered sources_of knows_source words with_keys purchase as_now
+    blocking answered purchases_in_store settled_after all_settled settled_of purchases latest
+    purchases_of last_settled last_compacted sequences columns balance over accounts
+    over_by_task example_costs _chunk currency version state forgets changes n_features
+    task_token heads task tasks predictions labels_of to_buy purged bookings known_blocks
+"""
+for _name in _READERS.split():
     setattr(SqlPages, _name, _reading(getattr(SqlPages, _name)))

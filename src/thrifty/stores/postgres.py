@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
@@ -18,8 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable, ThriftyError
-from thrifty.stores.base import Store
-from thrifty.stores.forks import watch
+from thrifty.stores.base import Connected
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
 from thrifty.stores.task_pages import SqlRow
@@ -37,8 +35,6 @@ _SPELLING = {
     "real": "DOUBLE PRECISION",
     "blob": "BYTEA",
 }
-#: connections of a parent process, kept so that nothing closes them in a child
-_OF_PARENTS: list[object] = []
 _UPGRADE_LOCK = 0x54687279
 #: tables that hold values or names of single examples
 _WITH_VALUES = (
@@ -59,7 +55,7 @@ _HOPELESS = (
 )
 
 
-class PostgresStore(Store):
+class PostgresStore(Connected):
     """Lifetimes in a PostgreSQL database.
 
     Parameters
@@ -73,17 +69,16 @@ class PostgresStore(Store):
     """
 
     def __init__(self, url: str, *, wait: float = 60.0, read_only: bool = False) -> None:
+        super().__init__()
         self._url, self.wait, self.read_only = url, wait, read_only
         self.place = _without_password(url)
-        self._lock = threading.RLock()
-        self._connection: Connection | None = None
-        self._pid = 0
         self._psycopg = _psycopg()
-        watch(self)
         self._again_and_again(lambda _: None)  # a server that is just restarting is waited for
 
     def __repr__(self) -> str:
         return f"PostgresStore({_without_password(self._url)!r})"
+
+    _connection: Connection | None
 
     # -- opening ------------------------------------------------------------------------------
 
@@ -107,11 +102,6 @@ class PostgresStore(Store):
     def _new_connection(self) -> Connection:
         made: Connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
         return made
-
-    def after_fork(self) -> None:
-        """In a forked child the parent's connection is neither used nor closed."""
-        _OF_PARENTS.append(self._connection)
-        self._connection = None
 
     def _prepare(self, connection: Connection) -> None:
         version = self._version(connection)
@@ -172,8 +162,7 @@ class PostgresStore(Store):
     # -- transactions -------------------------------------------------------------------------
 
     def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
-        if self.read_only:
-            raise StoreUnwritable(f"{self!r} was opened read-only; open it for writing.")
+        self._refuse_to_write()
 
         def locked(pages: SqlPages) -> T:
             # One lock for the store: lifetimes share their cells, and none may be bought twice.

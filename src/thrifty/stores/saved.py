@@ -106,7 +106,8 @@ class SavedLifetime:
             book = store.book(name, family.to_dict(), start)
         with readable("the lifetime in the store"):
             state = book.read(lambda pages: pages.state())
-            brought = None if brought is None else _same_seed(brought, state.family)
+            if brought is not None:  # without a seed it has the one it was begun with
+                brought = with_seed(brought, state.family.get("random_state"))
             if family is None:
                 family = family_from_dict(state.family) if brought is None else brought
             stored = state.representation["rule"]
@@ -157,25 +158,21 @@ class SavedLifetime:
 
     def tell_kinds(self, new: Mapping[str, object]) -> None:
         """What a task said of features that nobody had said anything of."""
-
-        def work(pages: SqlPages) -> JsonLike:
-            kept = pages.state().settings
-            kinds = {**new, **(kept.get("kinds") or {})}
-            pages.put_settings({**kept, "kinds": kinds})
-            return kinds
-
-        self.settings = replace(self.settings, kinds=self.book.write(work))
+        kinds = self._tell("kinds", lambda kept: {**new, **(kept or {})})
+        self.settings = replace(self.settings, kinds=kinds)
 
     def tell_na(self, new: Codes) -> None:
         """Codes that stand for a gap, told or found by a task."""
+        self.settings = replace(self.settings, na=self._tell("na", lambda kept: with_na(kept, new)))
 
+    def _tell(self, name: str, after: Callable[[JsonLike | None], JsonLike]) -> JsonLike:
         def work(pages: SqlPages) -> JsonLike:
             kept = pages.state().settings
-            na = with_na(kept.get("na"), new)
-            pages.put_settings({**kept, "na": na})
-            return na
+            told = after(kept.get(name))
+            pages.put_settings({**kept, name: told})
+            return told
 
-        self.settings = replace(self.settings, na=self.book.write(work))
+        return self.book.write(work)
 
     def retire(self, names: tuple[str, ...]) -> None:
         """Which features can no longer be had, from now on."""
@@ -230,8 +227,10 @@ class SavedLifetime:
     def _snapshot(self, pages: SqlPages) -> Snapshot:
         state = pages.state()
         data = state.representation
-        if state.family != self.family.to_dict() and data:
-            self._follow(state.family)
+        if state.family != self.family.to_dict() and data:  # another process has changed it
+            made = family_from_dict(state.family)
+            if made.to_dict() != self.family.to_dict():
+                self.family = made
         if data["rule"] != rule_to_dict(self.rule):
             self.rule = rule_from_dict(data["rule"])
         self.settings = replace(
@@ -247,12 +246,6 @@ class SavedLifetime:
         return Snapshot(
             representation, counts, state.features, state.named, state.version, stored=stored
         )
-
-    def _follow(self, family: JsonLike) -> None:
-        """Another process has changed the family."""
-        made = family_from_dict(family)
-        if made.to_dict() != self.family.to_dict():
-            self.family = made
 
     def news(self, now: Snapshot) -> tuple[Snapshot | None, list[TaskHead], int]:
         """What other processes have committed since: (snapshot, tasks, how many forgotten)."""
@@ -305,14 +298,8 @@ class SavedLifetime:
             pages.add_task(task.row)
             ledger.compact(pages, task.row.name)
             reached("in-commit")
-            new = replace(
-                after,
-                representation=representation,
-                counts=counts,
-                version=version,
-                stored=representation,
-            )
-            return new, pages.heads(after.position)
+            new = replace(after, representation=representation, counts=counts, version=version)
+            return replace(new, stored=representation), pages.heads(after.position)
 
         done = self.book.write(work)
         reached("after-commit")
@@ -338,20 +325,10 @@ class SavedLifetime:
             beside = _beside(now.counts, self.rule)
             version = write_parts(pages, beside, now.representation, now.stored)
             ledger.compact(pages, paid.row.name)
-            return replace(
-                now,
-                features=after.features,
-                named=after.named,
-                version=version,
-                stored=now.representation,
-            )
+            now = replace(now, features=after.features, named=after.named)
+            return replace(now, version=version, stored=now.representation)
 
         return self.book.write(work)
-
-
-def _same_seed(family: AnyFamily, kept: Mapping[str, object]) -> AnyFamily:
-    """A family that is brought again without a seed has the one it was begun with."""
-    return with_seed(family, kept.get("random_state"))
 
 
 def _settings(kept: JsonLike, given: Settings | None) -> Settings:

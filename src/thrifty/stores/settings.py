@@ -67,15 +67,12 @@ class Settings:
     def from_dict(cls, data: JsonLike) -> Settings:
         """The inverse of :meth:`to_dict`."""
         budget = data.get("budget")
+        plain = ("random_state", "row_seed", "versions", "kinds", "na")
         return cls(
-            prices_from_json(data.get("prices")),
-            None if budget is None else Budget(**budget),
-            data.get("random_state"),
-            data.get("row_seed"),
-            data.get("versions"),
-            data.get("kinds"),
-            data.get("na"),
-            tuple(data.get("retired", ())),
+            prices=prices_from_json(data.get("prices")),
+            budget=None if budget is None else Budget(**budget),
+            retired=tuple(data.get("retired", ())),
+            **{name: data.get(name) for name in plain},
         )
 
     def check_currency(self, kept: str) -> None:
@@ -217,11 +214,9 @@ def _plain(value: object) -> object:
 
 #: the room of each family, which is opened when a lifetime of it is
 _HOMES = {
-    "Lists": "trees",
     "Models": "models",
-    "Monomials": "powers",
-    "Polynomials": "powers",
-    "Trees": "trees",
+    **dict.fromkeys(("Lists", "Trees"), "trees"),
+    **dict.fromkeys(("Monomials", "Polynomials"), "powers"),
 }
 
 

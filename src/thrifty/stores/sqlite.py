@@ -18,8 +18,7 @@ from typing import TypeVar
 from urllib.parse import quote_from_bytes
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
-from thrifty.stores.base import Store
-from thrifty.stores.forks import watch
+from thrifty.stores.base import Connected
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
 from thrifty.stores.task_pages import SqlRow
@@ -30,8 +29,6 @@ T = TypeVar("T")
 
 #: "Thry" in the header of the file says whose it is
 APPLICATION = 0x54687279
-#: connections of a parent process, kept so that nothing closes them in a child
-_OF_PARENTS: list[object] = []
 _SPELLING = {"id": "INTEGER", "int": "INTEGER", "real": "REAL", "blob": "BLOB"}
 
 
@@ -46,7 +43,7 @@ def file_uri(path: Path, mode: str) -> str:
     return f"file://{quote_from_bytes(os.fsencode(path.absolute()))}?mode={mode}"
 
 
-class SQLiteStore(Store):
+class SQLiteStore(Connected):
     """Lifetimes in a file, readable by its owner alone.
 
     Parameters
@@ -62,17 +59,16 @@ class SQLiteStore(Store):
     def __init__(
         self, path: str | os.PathLike[str], *, wait: float = 120.0, read_only: bool = False
     ) -> None:
+        super().__init__()
         self.path, self.wait, self.read_only = Path(path), wait, read_only
         self.place = str(self.path)
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._pid = 0
-        watch(self)
         with self._lock:
             self._open()
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path)!r})"
+
+    _connection: sqlite3.Connection | None
 
     # -- opening ------------------------------------------------------------------------------
 
@@ -166,16 +162,10 @@ class SQLiteStore(Store):
             self._roll_back(connection)
             raise
 
-    def after_fork(self) -> None:
-        """In a forked child the parent's connection is neither used nor closed."""
-        _OF_PARENTS.append(self._connection)
-        self._connection = None
-
     # -- transactions -------------------------------------------------------------------------
 
     def write(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
-        if self.read_only:
-            raise StoreUnwritable(f"{self.path} was opened read-only; open it for writing.")
+        self._refuse_to_write()
         return self._transaction("BEGIN IMMEDIATE", lifetime, work)
 
     def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:

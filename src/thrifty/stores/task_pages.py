@@ -1,14 +1,15 @@
 """A lifetime's own pages: what it was given, its tasks, its predictions, all there is to buy.
 
-Every value travels as a parameter; no statement is ever put together from data. Features are kept
-as text of which a million numbered names take a line, not megabytes.
+First the few statements that all pages are written with, in SQL that SQLite and PostgreSQL both
+speak: every value travels as a parameter, and only names of our own tables and columns are put
+together. Features are kept as text of which a million numbered names take a line, not megabytes.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -22,10 +23,15 @@ from thrifty.typing import AnyArray, JsonLike
 
 __all__ = [
     "PredictionRow",
+    "Run",
+    "SqlRow",
     "State",
+    "Statements",
     "TaskHead",
     "TaskPages",
     "TaskRow",
+    "batches",
+    "json_or_none",
     "names_from_text",
     "names_to_text",
 ]
@@ -77,7 +83,101 @@ def _numbered(prefix: str, first: int, count: int, width: int) -> tuple[str, ...
     return tuple(f"{prefix}{i:0{width}d}" for i in range(first, first + count))
 
 
-_TASK = "SELECT name, route, model, receipt, failure, token, learned_at, family FROM tasks "
+#: a row as a database gives it: what a column holds is read and checked by whoever asked
+SqlRow: TypeAlias = Sequence[Any]
+#: (sql, parameters) to rows
+Run: TypeAlias = Callable[..., list[SqlRow]]
+
+#: values in one statement; both databases take more
+_AT_ONCE = 500
+
+
+class Statements:
+    """Statements about one lifetime, in one transaction; ``run(sql, params)`` gives rows."""
+
+    def __init__(self, run: Run, many: Callable[..., None], lifetime: int) -> None:
+        self._run, self._many, self._id = run, many, lifetime
+
+    def _rows(self, columns: str, table: str, also: str = "", *values: object) -> list[SqlRow]:
+        """This lifetime's rows of a table; ``also`` is what else they must be, and their order."""
+        sql = f"SELECT {columns} FROM {table} WHERE lifetime = ? {also}"
+        return self._run(sql, (self._id, *values))
+
+    def _of_lifetime(self, column: str) -> Any:
+        """One thing that stands with the lifetime itself."""
+        return self._run(f"SELECT {column} FROM lifetimes WHERE id = ?", (self._id,))[0][0]
+
+    def _set_lifetime(self, **values: object) -> None:
+        named = ", ".join(f"{column} = ?" for column in values)
+        self._run(f"UPDATE lifetimes SET {named} WHERE id = ?", (*values.values(), self._id))
+
+    def _count_up(self, column: str) -> None:
+        """Others hear of it: they look at this number."""
+        self._run(f"UPDATE lifetimes SET {column} = {column} + 1 WHERE id = ?", (self._id,))
+
+    def _set(self, table: str, key: dict[str, object], **values: object) -> None:
+        """Change this lifetime's rows that have these keys."""
+        named = ", ".join(f"{column} = ?" for column in values)
+        where = " AND ".join(f"{column} = ?" for column in ("lifetime", *key))
+        parameters = (*values.values(), self._id, *key.values())
+        self._run(f"UPDATE {table} SET {named} WHERE {where}", parameters)
+
+    def _put(self, table: str, key: dict[str, object], **values: object) -> None:
+        """Write a row, over the one that has its keys."""
+        self._put_many(table, key.keys(), [{**key, **values}])
+
+    def _put_many(self, table: str, key: Iterable[str], rows: Sequence[dict[str, object]]) -> None:
+        """Write rows that have the same columns, over those of their keys."""
+        if not rows:
+            return
+        columns, keys = ("lifetime", *rows[0]), ("lifetime", *key)
+        then = ", ".join(f"{c} = excluded.{c}" for c in columns if c not in keys)
+        self._many(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_marks(columns)}) "
+            f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {then}",
+            [(self._id, *row.values()) for row in rows],
+        )
+
+    def _add(self, table: str, **values: object) -> None:
+        """Write a new row."""
+        columns = ("lifetime", *values)
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_marks(columns)})"
+        self._run(sql, (self._id, *values.values()))
+
+    def _next(self, column: str, table: str, first: int = 1, **key: object) -> int:
+        """The number after the highest of this lifetime's rows that have these keys."""
+        also = "".join(f" AND {column} = ?" for column in key)
+        found = self._rows(f"MAX({column})", table, also, *key.values())[0][0]
+        return first if found is None else int(found) + 1
+
+    def _drop(self, table: str, **key: object) -> None:
+        where = " AND ".join(f"{column} = ?" for column in ("lifetime", *key))
+        self._run(f"DELETE FROM {table} WHERE {where}", (self._id, *key.values()))
+
+    def _among(self, select: str, values: Sequence[object], *before: object) -> list[SqlRow]:
+        """Rows of a statement in which ``{}`` stands for these values, after those ``before``."""
+        found: list[SqlRow] = []
+        for some in batches(values):
+            found += self._run(select.format(_marks(some)), (*before, *some))
+        return found
+
+
+def batches(values: Sequence[object]) -> Iterator[Sequence[object]]:
+    """As many values as one statement takes, and the next ones."""
+    for i in range(0, len(values), _AT_ONCE):
+        yield values[i : i + _AT_ONCE]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def json_or_none(data: JsonLike | None) -> str | None:
+    """As text, where there is something."""
+    return None if data is None else json.dumps(data)
+
+
+_TASK = "name, route, model, receipt, failure, token, learned_at, family"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +227,13 @@ class PredictionRow:
     receipt: JsonLike | None
 
 
-#: a row as a database gives it: what a column holds is read and checked by whoever asked
-SqlRow: TypeAlias = Sequence[Any]
-#: (sql, parameters) to rows
-Run: TypeAlias = Callable[..., list[SqlRow]]
-
-
-class TaskPages:
-    """The pages of one lifetime; ``run(sql, params)`` gives rows."""
-
-    _run: Run
-    _many: Callable[..., None]
-    _id: int
+class TaskPages(Statements):
+    """The pages of one lifetime."""
 
     # -- the lifetime and its tasks -----------------------------------------------------------
 
     def version(self) -> int:
-        return int(self._one("SELECT version FROM lifetimes WHERE id = ?"))
+        return int(self._of_lifetime("version"))
 
     def state(self) -> State:
         family, features, named, representation, version, settings = self._run(
@@ -151,10 +241,9 @@ class TaskPages:
             "WHERE id = ?",
             (self._id,),
         )[0]
-        names = None if features is None else names_from_text(features)
         return State(
             json.loads(family),
-            names,
+            None if features is None else names_from_text(features),
             bool(named),
             json.loads(representation),
             int(version),
@@ -163,28 +252,20 @@ class TaskPages:
 
     def forgets(self) -> int:
         """How many tasks were forgotten so far."""
-        return int(self._one("SELECT forgets FROM lifetimes WHERE id = ?"))
+        return int(self._of_lifetime("forgets"))
 
     def put_settings(self, settings: JsonLike) -> None:
-        self._run(
-            "UPDATE lifetimes SET settings = ? WHERE id = ?", (json.dumps(settings), self._id)
-        )
+        self._set_lifetime(settings=json.dumps(settings))
 
     def put_family(self, family: dict[str, object]) -> None:
-        self._run("UPDATE lifetimes SET family = ? WHERE id = ?", (json.dumps(family), self._id))
+        self._set_lifetime(family=json.dumps(family))
 
     def note_change(self, at: float, what: str, before: object, after: object) -> None:
         """Write down that something of the lifetime was changed by its user."""
-        self._run(
-            "INSERT INTO changes (lifetime, at, what, before, after) VALUES (?, ?, ?, ?, ?)",
-            (self._id, at, what, json.dumps(before), json.dumps(after)),
-        )
+        self._add("changes", at=at, what=what, before=json.dumps(before), after=json.dumps(after))
 
     def changes(self) -> list[tuple[float, str, object, object]]:
-        rows = self._run(
-            "SELECT at, what, before, after FROM changes WHERE lifetime = ? ORDER BY at",
-            (self._id,),
-        )
+        rows = self._rows("at, what, before, after", "changes", "ORDER BY at")
         return [(float(t), str(w), json.loads(b), json.loads(a)) for t, w, b, a in rows]
 
     def note_purge(self, at: float, example: int) -> None:
@@ -198,9 +279,7 @@ class TaskPages:
 
     def note_booking(self, task: str, at: float) -> None:
         """A task or a prediction has looked at cells of a table; they bear this moment."""
-        self._run(
-            "INSERT INTO bookings (lifetime, task, at) VALUES (?, ?, ?)", (self._id, task, at)
-        )
+        self._add("bookings", task=task, at=at)
 
     def bookings(self) -> dict[float, tuple[str, str]]:
         """Of the whole store: when, and then (lifetime, task)."""
@@ -210,32 +289,24 @@ class TaskPages:
         return {float(at): (str(lifetime), str(task)) for at, lifetime, task in rows}
 
     def put_representation(self, representation: dict[str, object]) -> int:
-        self._run(
-            "UPDATE lifetimes SET representation = ?, version = version + 1 WHERE id = ?",
-            (json.dumps(representation), self._id),
-        )
+        self._set_lifetime(representation=json.dumps(representation))
+        self._count_up("version")
         return self.version()
 
     def known_blocks(self) -> dict[str, bytes]:
         """The parts of a representation that is kept in parts."""
-        rows = self._run("SELECT name, block FROM known_blocks WHERE lifetime = ?", (self._id,))
-        return {str(name): bytes(block) for name, block in rows}
+        return {str(n): bytes(block) for n, block in self._rows("name, block", "known_blocks")}
 
     def put_known_blocks(self, new: Mapping[str, bytes], gone: Iterable[str]) -> None:
         """Write some of the parts, and take out others."""
-        self._many(
-            "DELETE FROM known_blocks WHERE lifetime = ? AND name = ?",
-            [(self._id, name) for name in gone],
-        )
-        self._many(
-            "INSERT INTO known_blocks (lifetime, name, block) VALUES (?, ?, ?) "
-            "ON CONFLICT (lifetime, name) DO UPDATE SET block = excluded.block",
-            [(self._id, name, block) for name, block in new.items()],
-        )
+        for name in gone:
+            self._drop("known_blocks", name=name)
+        rows: list[dict[str, object]] = [{"name": n, "block": block} for n, block in new.items()]
+        self._put_many("known_blocks", ["name"], rows)
 
     def drop_known_blocks(self) -> None:
         """Another family begins with nothing."""
-        self._run("DELETE FROM known_blocks WHERE lifetime = ?", (self._id,))
+        self._drop("known_blocks")
 
     def drop_known_rows(self) -> None:
         """Take out the parts, of every lifetime, that hold values of single examples.
@@ -249,139 +320,101 @@ class TaskPages:
 
         An interview is kept under its source, the example and its tasks.
         """
-        for lifetime, name in self._run(
-            "SELECT lifetime, name FROM kept WHERE kind = ?", ("interview",)
-        ):
+        for (name,) in self._run("SELECT DISTINCT name FROM kept WHERE kind = ?", ("interview",)):
             if str(name).split("\x1f")[1:2] == [example]:
-                self._run(
-                    "DELETE FROM kept WHERE lifetime = ? AND kind = ? AND name = ?",
-                    (lifetime, "interview", name),
-                )
+                self._run("DELETE FROM kept WHERE kind = ? AND name = ?", ("interview", name))
 
     def n_features(self) -> int | None:
         """How many features the lifetime knows; they only grow, so this says which."""
-        number = self._run("SELECT n_features FROM lifetimes WHERE id = ?", (self._id,))[0][0]
+        number = self._of_lifetime("n_features")
         return None if number is None else int(number)
 
     def put_features(self, names: Sequence[str], named: bool) -> None:
-        self._run(
-            "UPDATE lifetimes SET features = ?, named = ?, n_features = ? WHERE id = ?",
-            (names_to_text(names), int(named), len(names), self._id),
-        )
+        text = names_to_text(names)
+        self._set_lifetime(features=text, named=int(named), n_features=len(names))
 
     def add_task(self, task: TaskRow) -> None:
-        self._run(
-            "INSERT INTO tasks (lifetime, position, name, route, model, receipt, failure, token, "
-            "learned_at, family) VALUES (?, (SELECT COALESCE(MAX(position), -1) + 1 FROM tasks "
-            "WHERE lifetime = ?), ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self._id,
-                self._id,
-                task.name,
-                task.route,
-                json.dumps(task.model),
-                json.dumps(task.receipt),
-                None if task.failure is None else json.dumps(task.failure),
-                task.token,
-                task.learned_at,
-                None if task.family is None else json.dumps(task.family),
-            ),
+        self._add(
+            "tasks",
+            position=self._next("position", "tasks", first=0),
+            name=task.name,
+            route=task.route,
+            model=json.dumps(task.model),
+            receipt=json.dumps(task.receipt),
+            failure=json_or_none(task.failure),
+            token=task.token,
+            learned_at=task.learned_at,
+            family=json_or_none(task.family),
         )
 
     def put_model(self, name: str, model: JsonLike) -> None:
         """Another model of a task in the place of its own; what it cost stays."""
-        self._run(
-            "UPDATE tasks SET model = ? WHERE lifetime = ? AND name = ?",
-            (json.dumps(model), self._id, name),
-        )
+        self._set("tasks", {"name": name}, model=json.dumps(model))
 
     def task_token(self, name: str) -> str | None:
-        rows = self._run(
-            "SELECT token FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)
-        )
+        rows = self._rows("token", "tasks", "AND name = ?", name)
         return str(rows[0][0]) if rows else None
 
     def heads(self, after: int) -> list[TaskHead]:
         """Tasks in the order of learning, those after a position, without what they hold."""
-        rows = self._run(
-            "SELECT position, name, route FROM tasks WHERE lifetime = ? AND position > ? "
-            "ORDER BY position",
-            (self._id, after),
-        )
+        order = "AND position > ? ORDER BY position"
+        rows = self._rows("position, name, route", "tasks", order, after)
         return [TaskHead(int(at), str(name), cast(Route, str(route))) for at, name, route in rows]
 
     def task(self, name: str) -> TaskRow | None:
-        rows = self._run(_TASK + "WHERE lifetime = ? AND name = ?", (self._id, name))
+        rows = self._rows(_TASK, "tasks", "AND name = ?", name)
         return _task(rows[0]) if rows else None
 
     def receipt_of(self, name: str) -> JsonLike:
         """A task's receipt and what stands with it, without its model."""
-        rows = self._run(
-            "SELECT receipt FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name)
-        )
+        rows = self._rows("receipt", "tasks", "AND name = ?", name)
         found: JsonLike = json.loads(rows[0][0]) if rows else {}
         return found
 
     def tasks(self, from_position: int = 0) -> list[TaskRow]:
-        rows = self._run(
-            _TASK + "WHERE lifetime = ? AND position >= ? ORDER BY position",
-            (self._id, from_position),
-        )
-        return [_task(row) for row in rows]
+        order = "AND position >= ? ORDER BY position"
+        return [_task(row) for row in self._rows(_TASK, "tasks", order, from_position)]
 
     def forget(self, name: str) -> None:
         """Take a task out; what it bought stays owned, what it cost stays spent."""
-        self._run("DELETE FROM tasks WHERE lifetime = ? AND name = ?", (self._id, name))
-        # Learned again it begins a bill of its own.
+        self._drop("tasks", name=name)
+        self.rename_account(name)  # learned again it begins a bill of its own
+        self._count_up("forgets")
+
+    def rename_account(self, name: str) -> None:
+        """What a task or a version cost stands under the name of what was forgotten."""
         before = f"{name} (forgotten {self.forgets() + 1})"
         for table in ("accounts", "purchases", "bookings"):
-            self._run(
-                f"UPDATE {table} SET task = ? WHERE lifetime = ? AND task = ?",
-                (before, self._id, name),
-            )
-        self._run("UPDATE lifetimes SET forgets = forgets + 1 WHERE id = ?", (self._id,))
+            self._set(table, {"task": name}, task=before)
 
     # -- predictions, labels, and all there is to buy -----------------------------------------
 
     def begin_prediction(self, task: str, account: str, owner: str, at: float) -> None:
         if self._run("SELECT 1 FROM predictions WHERE account = ?", (account,)):
             return  # written already, as the connection was lost
-        self._run(
-            "INSERT INTO predictions (lifetime, run, task, account, owner, begun_at) VALUES "
-            "(?, (SELECT COALESCE(MAX(run), 0) + 1 FROM predictions WHERE lifetime = ?), "
-            "?, ?, ?, ?)",
-            (self._id, self._id, task, account, owner, at),
-        )
+        run = self._next("run", "predictions")
+        self._add("predictions", run=run, task=task, account=account, owner=owner, begun_at=at)
 
     def end_prediction(self, account: str, receipt: dict[str, object]) -> bool:
         """Write its bill; False where that was done already.
 
         The bill of a run that was given up ("finished" is false) may be written again.
         """
-        rows = self._run(
-            "SELECT receipt FROM predictions WHERE lifetime = ? AND account = ?",
-            (self._id, account),
-        )
         text = json.dumps(receipt)
-        for (kept,) in rows:
+        for (kept,) in self._rows("receipt", "predictions", "AND account = ?", account):
             if kept is not None and (kept == text or json.loads(kept).get("finished", True)):
                 return False
-        self._run(
-            "UPDATE predictions SET receipt = ? WHERE lifetime = ? AND account = ?",
-            (text, self._id, account),
-        )
+        self._set("predictions", {"account": account}, receipt=text)
         return True
 
     def predictions(self, account: str | None = None) -> list[PredictionRow]:
         """All of them, or the one that has this account."""
-        rows = self._run(
-            "SELECT run, task, account, owner, begun_at, receipt FROM predictions "
-            f"WHERE lifetime = ? {'' if account is None else 'AND account = ? '}ORDER BY run",
-            (self._id,) if account is None else (self._id, account),
-        )
+        given = () if account is None else (account,)
+        order = "ORDER BY run" if account is None else "AND account = ? ORDER BY run"
+        columns = "run, task, account, owner, begun_at, receipt"
         return [
             PredictionRow(int(r), str(t), str(a), str(o), float(at), json.loads(d) if d else None)
-            for r, t, a, o, at, d in rows
+            for r, t, a, o, at, d in self._rows(columns, "predictions", order, *given)
         ]
 
     def labels_of(self, source: str) -> set[str]:
@@ -398,32 +431,20 @@ class TaskPages:
 
     def note_to_buy(self, entry: ToBuy) -> None:
         """Add to what there is to buy."""
-        rows = self._run(
-            "SELECT price, examples FROM to_buy WHERE lifetime = ? AND place = ? AND features = ?",
-            (self._id, entry.place, entry.features),
-        )
+        where = "AND place = ? AND features = ?"
+        rows = self._rows("price, examples", "to_buy", where, entry.place, entry.features)
         if rows:
             entry = _to_buy(entry.place, entry.features, entry.n_features, *rows[0]).with_(entry)
         arrays: dict[str, AnyArray] = {"runs": entry.examples}
         if entry.which is not None:
             arrays["which"] = np.packbits(entry.which)
-        block = pack_arrays(arrays)
-        self._run(
-            "INSERT INTO to_buy (lifetime, place, features, n_features, price, examples) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (lifetime, place, features) DO UPDATE SET "
-            "price = excluded.price, examples = excluded.examples",
-            (self._id, entry.place, entry.features, entry.n_features, entry.price, block),
-        )
+        key: dict[str, object] = {"place": entry.place, "features": entry.features}
+        values = {"price": entry.price, "examples": pack_arrays(arrays)}
+        self._put("to_buy", key, n_features=entry.n_features, **values)
 
     def to_buy(self) -> list[ToBuy]:
-        rows = self._run(
-            "SELECT place, features, n_features, price, examples FROM to_buy WHERE lifetime = ?",
-            (self._id,),
-        )
+        rows = self._rows("place, features, n_features, price, examples", "to_buy")
         return [_to_buy(str(p), str(f), int(n), price, block) for p, f, n, price, block in rows]
-
-    def _one(self, sql: str) -> Any:
-        return self._run(sql, (self._id,))[0][0]
 
 
 def _to_buy(place: str, features: str, n: int, price: int, block: bytes) -> ToBuy:
