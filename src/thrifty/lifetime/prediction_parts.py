@@ -142,11 +142,6 @@ def read_part(
     return frame[wanted], ids
 
 
-def _names(path: str) -> list[str]:
-    """The columns of a file, in their order."""
-    return list(map(str, opened_parquet(Path(path)).schema_arrow.names))
-
-
 class AnswerFolder:
     """Where the answers of one run go; a run that broke off goes on in it.
 
@@ -155,7 +150,9 @@ class AnswerFolder:
 
     def __init__(self, folder: str | os.PathLike[str], parts: Sequence[Part], said: Json) -> None:
         self.folder = Path(folder)
-        now = {**said, "parts": [_identity(part) for part in parts]}
+        stats = [(part, os.stat(part.path)) for part in parts]
+        each = [[p.path, s.st_size, s.st_mtime_ns, p.begin, p.end, p.rows] for p, s in stats]
+        now = {**said, "parts": each}
         digest = hashlib.sha256(json.dumps(now, sort_keys=True).encode()).hexdigest()
         self.run = self._begin(digest)
 
@@ -208,11 +205,6 @@ class AnswerFolder:
             self.booked(part)  # it broke off between the two
             return True
         return False
-
-
-def _identity(part: Part) -> list[object]:
-    stat = os.stat(part.path)
-    return [part.path, stat.st_size, stat.st_mtime_ns, part.begin, part.end, part.rows]
 
 
 class PredictionFiles:
@@ -310,7 +302,8 @@ def predict_parts(
     """Answer all parts, and book them in their order."""
     _check(asked, doors)
     parts = parts_of(X)
-    there = [name for name in _names(parts[0].path) if name != asked.id]
+    names = opened_parquet(Path(parts[0].path)).schema_arrow.names
+    there = [str(name) for name in names if str(name) != asked.id]
     blank, retired = _blank(1, there), doors.settings.retired
     model, lacking = without_lacking(asked.task, asked.model, blank, retired, missing)
     job = replace(

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,15 +43,6 @@ _CALL = "prediction"
 
 #: what is written in the commit of a bill
 Note = Callable[[SqlPages], None]
-
-
-class HasFeatures(Protocol):
-    """What a door needs to know of whoever asks through it."""
-
-    feature_names_: tuple[str, ...]
-
-    @property
-    def features_(self) -> Ints: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +300,7 @@ class PredictionRuns:
     def _open_limited(
         self,
         name: str,
-        model: HasFeatures,
+        model: Asks | TasksTogether,
         X: TableLike,
         spend: MoneyLike,
         per_row: MoneyLike,
@@ -345,7 +336,7 @@ class PredictionRuns:
     def open(
         self,
         name: str,
-        model: HasFeatures | Readable,
+        model: Asks | TasksTogether | Readable,
         X: TableLike,
         most: float | None = None,
         *,
@@ -499,7 +490,7 @@ class PredictionRuns:
         if doors.saved is None:
             self._note_offered(None, run)
             others = [one for one in self.in_memory if one.account != run.account]
-            row = PredictionRow(len(others) + 1, run.task, run.account, me(), run.begun_at, data)
+            row = PredictionRow(len(others) + 1, run.task, run.account, "", run.begun_at, data)
             self.in_memory[:] = [*others, row]
         doors.keep(run)
         if changed is not None:  # what it bought of other cells is kept, and on the bill
