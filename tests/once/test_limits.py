@@ -52,6 +52,19 @@ def test_a_budget_is_a_limit(limit):
     assert 0 < life.learn("ill", source, y).receipt.cost <= 500
 
 
+def test_a_budget_that_another_process_lowered_holds_where_the_lifetime_is_open(tmp_path):
+    X = np.random.default_rng(0).normal(size=(N, 4))
+    budget = thrifty.Budget(total=1000)
+    life = thrifty.Lifetime(prices=1, store=tmp_path / "s.db", budget=budget, random_state=0)
+    life.learn("a", X, X[:, 0] > 0, spend=60)
+    thrifty.Lifetime.open(tmp_path / "s.db", budget=thrifty.Budget(total=70)).close()
+    with pytest.raises(thrifty.errors.BudgetExceeded):
+        life.predict("a", X + 2)
+    assert life.balance().spent <= 70
+    life.change(budget=thrifty.Budget(total=200))
+    assert life.learn("c", X + 3, X[:, 1] > 0, spend=100).receipt.cost > 10
+
+
 def test_where_no_whole_row_may_be_bought_that_is_said_and_what_is_free_is_learned():
     source, y, asked = lab()
     life = thrifty.Lifetime(budget=thrifty.Budget(per_example=1), random_state=0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.book import reached
+from thrifty.cells.prices.money import Budget
 from thrifty.cells.sources.gaps import Codes, with_na
 from thrifty.errors import BadParameter, StoreError, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily, Block, InBlocks, Representation, with_seed
@@ -146,6 +147,8 @@ class SavedLifetime:
             if stored == wanted.to_dict():
                 return wanted  # written already, as the connection was lost
             pages.put_settings(wanted.to_dict())
+            if begun and stored.get("budget") != wanted.to_dict()["budget"]:
+                pages.put_representation(dict(pages.state().representation))  # others hear of it
             for what, (before, after) in changed.items():
                 pages.note_change(time.time(), what, before, after)
             return wanted
@@ -233,8 +236,10 @@ class SavedLifetime:
                 self.family = made
         if data["rule"] != rule_to_dict(self.rule):
             self.rule = rule_from_dict(data["rule"])
+        budget = state.settings.get("budget")
         self.settings = replace(
             self.settings,
+            budget=None if budget is None else Budget(**budget),
             kinds=state.settings.get("kinds"),
             na=state.settings.get("na"),
             retired=tuple(state.settings.get("retired", ())),
