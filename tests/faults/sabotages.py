@@ -22,7 +22,7 @@ from thrifty.cells.ledger import (
 )
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.sources import answered
-from thrifty.lifetime import bill, doors
+from thrifty.lifetime import bill, state
 from thrifty.stores.pages import SqlPages
 
 __all__ = [
@@ -273,7 +273,7 @@ OF_WHAT_IS_FREE = {made.__name__: made for made in (a_list_is_believed_whatever_
 
 
 def what_others_own_meanwhile_is_charged_again(patch):
-    patch.setattr(doors, "refuse_what_is_owned", lambda *given: None)
+    patch.setattr(state, "refuse_what_is_owned", lambda *given: None)
 
 
 #: shows where several learn from one priced table
