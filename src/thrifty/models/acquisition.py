@@ -5,12 +5,13 @@ money each (successive halving: Karnin, Koren and Somekh, 2013). What makes a pa
 decided in money. Of the sets that come about by dropping, one after another, the offer with the
 least score for what it saves, the one is kept with the largest
 
-    share of the scores x (rows that it can still be bought on)^2
+    told x rows / (rows + 60)
 
-of those that cost, or have, at least half as much; rows count as far as they still bring much. An
-offer is sampled at all only where that is cheap: a sample of everything may take a tenth of the
-bill; beyond that, offers that cost several times more for a feature than the others are left out
-before anything is bought.
+where rows are those that it can still be bought on, and told is the share of all scores that it
+holds, with what it tells of the features that are left out. An offer is sampled at all only where
+that is cheap: a sample of everything may take a fifth of the bill; beyond that, offers that cost
+several times more for a feature than the others are left out before anything is bought. Offers that
+cost next to nothing beside the others are bought on all rows first, as if they were free.
 
 What is free is read on all rows, what is owned comes first. One label or several, classes, numbers,
 Boolean features and others differ in the score alone (:func:`_scores`).
@@ -18,24 +19,27 @@ Boolean features and others differ in the score alone (:func:`_scores`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.stats import rankdata
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.models.fits.beliefs import believe_columns, believe_rates
+from thrifty.models.fits.tree_ensembles import forest_of, is_boolean
 from thrifty.models.offers import CENT, Offers
 from thrifty.models.rows import Rows, Target
 from thrifty.typing import AnyArray
 
 __all__ = ["Bought", "acquire", "score_features"]
 
-# Chosen on nhanes, yeast, emotions and tmc2007_500 at unit prices, on aslib_sat12_indu and two
-# random lists of emotions at others (`python benchmarks/price_lists.py`); of most of them half or
-# twice as much changes AP by less than .005.
+# Chosen on nhanes, yeast, emotions, thyroid0387_cost and tmc2007_500 at unit prices, on
+# aslib_sat12_indu, nhanes and two random lists of emotions at others (`python benchmarks/paired.py
+# lists`, `single`); of most of them half or twice as much changes AP by less than .005.
 #: features of the last level for each root of the cells that the bill buys: spec, One learner
 _WIDTH = 0.25
 #: levels at most; where prices for a feature differ by more than a factor, at least
@@ -44,9 +48,13 @@ _MOST_LEVELS, _LEAST_LEVELS, _ALIKE = 6, 3, 2.0
 _LEAST_ROWS = 5
 #: rows of a useful sample, the part of the bill that a sample of everything may take, and how many
 #: times the mean price of a feature others may cost that are sampled beyond that
-_SAMPLE, _PART, _TIMES = 12, 0.1, 3.0
-#: rows count with this power, up to this part of all and so many for each feature
-_ROWS_COUNT, _HALF, _EACH = 2.0, 0.5, 40.0
+_SAMPLE, _PART, _TIMES = 12, 0.2, 3.0
+#: rows at which half of what a table can tell is learned, and the least share of the scores that a
+#: level keeps: 150 rows lose the one expensive test that decides, 0 choose few rows of all
+_HALF_ROWS, _KEPT = 60.0, 0.5
+#: offers bought on all rows first: the part of the bill that they may take; how many times cheaper
+#: for a feature than the mean they are, and than the next one; the part of all features they fill
+_CHEAP, _CHEAPER, _GAP, _FILLS = 0.25, 4.0, 1.3, 0.125
 #: rows of the first part where all can be bought
 _FIRST_ROWS = 64
 #: trees of a forest that scores; rows that it is grown on at most
@@ -146,16 +154,16 @@ class _Acquisition:
         self.rows = Rows(cells, targets, owned if owned.min() < owned.max() else None)
         self.columns: dict[int, Floats] = {}
         self.score = np.zeros(cells.n_features)
+        self.free_values = np.zeros((cells.n_examples, 0))
         self.n = 0
         self.levels: list[tuple[int, float, int]] = []
         self.stopped, self.chosen_on = "", 0
 
     def run(self) -> Bought:
-        free = self.offers.free
-        every = np.arange(self.cells.n_examples)
-        values = np.zeros((len(every), 0))
+        self._take_cheap()
+        free, every = self.offers.free, np.arange(self.cells.n_examples)
         if len(free):
-            values = np.asarray(self.cells.get(every, free), dtype=np.float64)
+            self.free_values = np.asarray(self.cells.get(every, free), dtype=np.float64)
         kept: list[int] = []
         if self.offers.units:
             try:
@@ -166,8 +174,32 @@ class _Acquisition:
             self._take_owned(self.offers.features(kept))
         return Bought(
             self.rows.upto(self.n), self.columns, self.score, self.offers.features(kept), free,
-            values, self.stopped, self.background, self.chosen_on, self.levels,
+            self.free_values, self.stopped, self.background, self.chosen_on, self.levels,
         )  # fmt: skip
+
+    def _take_cheap(self) -> None:
+        """Offers that cost next to nothing beside the others are bought on all rows, as if free."""
+        if self.left >= self.whole - CENT or self.background is not None or not self.offers.units:
+            return
+        self.offers.look_ahead(self._ahead())
+        order = self.offers.cheapest_first()
+        sizes = np.cumsum([len(self.offers.units[i]) for i in order])
+        costs = np.array([self.offers.cost(order[: k + 1]) for k in range(len(order))])
+        each = np.diff(costs, prepend=0.0) / np.diff(sizes, prepend=0)
+        dearest = np.maximum.accumulate(each)
+        cheap = (
+            (costs[:-1] * self.rows.n_rows <= _CHEAP * self.left)
+            & (sizes[:-1] >= _FILLS * sizes[-1])
+            & (_CHEAPER * dearest[:-1] <= costs[-1] / sizes[-1])
+            & (each[1:] >= _GAP * dearest[:-1])
+        )
+        if not cheap.any():
+            return
+        taken = order[: int(np.flatnonzero(cheap)[-1]) + 1]
+        features, every = self.offers.features(taken), self.rows.upto(self.rows.n_rows)
+        self.left -= self.cells.price_of(every, features)
+        self.cells.get(every, features)
+        self.offers.take(taken)
 
     def _all_levels(self) -> list[int]:
         if self.left >= self.whole - CENT:  # all of it can be had
@@ -325,22 +357,36 @@ class _Acquisition:
         return self.background[0][features], self.background[1][features]
 
     def _narrower(self, kept: list[int]) -> list[int]:
-        """The set with the largest share of the scores times rows squared, at most half as wide.
-
-        Rows count as far as they still bring much: up to half of all, and 40 for each feature.
-        """
+        """The set with the largest told x rows / (rows + 60); of wide tables the better half."""
         self.offers.look_ahead(self._ahead())
         path = self.offers.narrowing(kept, self.score)
-        costs = np.array([max(self.offers.cost(some), CENT) for some in path])
-        sizes = np.array([len(self.offers.features(some)) for some in path])
-        shares = np.array([self.score[self.offers.features(some)].sum() for some in path])
-        if self.background is not None:  # wide tables: half of the features, as beliefs rank them
+        if self.background is not None:  # as beliefs rank them
+            sizes = np.array([len(self.offers.features(some)) for some in path])
             return path[int((sizes <= (sizes[0] + 1) // 2).argmax())]
-        rows = self.n + self.left / costs
-        rows = np.minimum(rows, np.minimum(_HALF * self.rows.n_rows, _EACH * sizes))
-        near = (costs >= 0.5 * costs[0]) | (sizes >= 0.5 * sizes[0])
-        value = np.log(np.maximum(shares, 1e-300)) + _ROWS_COUNT * np.log(rows)
-        return path[int(np.where(near, value, -np.inf).argmax())]
+        costs = np.array([max(self.offers.cost(some), CENT) for some in path])
+        rows = np.minimum(self.n + self.left / costs, self.rows.n_rows)
+        told = self._told(path)
+        value = np.where(told >= _KEPT, told * rows / (rows + _HALF_ROWS), -1.0)
+        return path[int(value.argmax())]
+
+    def _told(self, path: Sequence[Sequence[int]]) -> Floats:
+        """The share of the scores that each set holds, with what it tells of the other features.
+
+        A feature that others predict is no loss: which features go together shows without labels.
+        """
+        every = self.offers.features(path[0])
+        share = self.score[every] / max(float(self.score[every].sum()), 1e-300)
+        values, _ = self._block(every)
+        free = standard_ranks(self.free_values[self.rows.upto(len(values))])
+        values = standard_ranks(values)
+        found = np.ones(len(path))
+        for i, some in enumerate(path):
+            here = np.isin(every, self.offers.features(some))
+            if not here.all():
+                lost = share[~here]
+                told = _predicted(np.hstack([free, values[:, here]]), values[:, ~here])
+                found[i] -= float(lost @ (1 - told))
+        return found
 
     def _shows_nothing(self, level: int, levels: int) -> bool:
         """Late, and rows outside the bootstrap samples are ranked no better than by chance."""
@@ -394,6 +440,7 @@ def _alone(
         return believe_rates(*(np.asarray(c, dtype=np.float64) for c in (*counts, *others)))[2]
     found = np.zeros(values.shape[1])
     gaps = np.isnan(values)
+    values = np.where(gaps, np.nan, standard_ranks(values))  # heavy tails hide what tells
     for target in targets:
         rows = np.flatnonzero(target.known)
         if target.numbers is not None:
@@ -415,8 +462,6 @@ def _forest(
     values: Floats, targets: Sequence[Target], seed: int
 ) -> tuple[Floats | None, float | None]:
     """Of extra trees on bootstrap samples: importances, and how rows outside them are ranked."""
-    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-
     rows = np.flatnonzero(np.all([target.known for target in targets], axis=0))
     ours = [target.of_rows(rows) for target in targets]
     # beside classes, numbers are told by the fifth that they fall into
@@ -430,14 +475,46 @@ def _forest(
     ]
     labels = np.column_stack(columns) if len(columns) > 1 else columns[0]
     x = np.nan_to_num(np.clip(values[rows], -1e30, 1e30).astype(np.float32), nan=-1e30)
-    make, tried = (ExtraTreesRegressor, 0.5) if numbers else (ExtraTreesClassifier, "sqrt")
     ranks = len(ours) == 1 and not numbers and len(rows) >= _NOTHING_ROWS
-    made = make(
-        _TREES, min_samples_leaf=2, max_features=tried, bootstrap=ranks, oob_score=ranks,
-        random_state=seed, n_jobs=1,
-    ).fit(x, labels)  # fmt: skip
-    z = _rank_z(made.oob_decision_function_, ours[0]) if ranks else None
-    return made.feature_importances_, z
+    kinds = (False,) if is_boolean(values) else (False, True)
+    made = [forest_of(_TREES // len(kinds), seed, numbers=numbers, searched=k) for k in kinds]
+    if ranks:
+        made[-1].set_params(bootstrap=True, oob_score=True)
+    told = np.mean([one.fit(x, labels).feature_importances_ for one in made], axis=0)
+    return told, _rank_z(made[-1].oob_decision_function_, ours[0]) if ranks else None
+
+
+def standard_ranks(values: Floats) -> Floats:
+    """Ranks within each column, with mean 0 and variance 1; gaps at the mean.
+
+    >>> standard_ranks(np.array([[1.0], [9.0], [1e6]])).round(2).ravel().tolist()
+    [-1.22, 0.0, 1.22]
+    """
+    if not values.size:
+        return np.zeros(values.shape)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # columns of nothing but gaps
+        ranks = rankdata(values, axis=0, nan_policy="omit").astype(np.float64)
+        spread = np.nanstd(ranks, axis=0)
+        return np.nan_to_num((ranks - np.nanmean(ranks, axis=0)) / np.where(spread, spread, np.inf))
+
+
+def _predicted(known: Floats, others: Floats) -> Floats:
+    """The part of each other column's variance that a ridge on the known ones explains.
+
+    On rows left out one by one, in closed form; the best of four penalties.
+    """
+    found = np.zeros(others.shape[1])
+    if not known.shape[1]:
+        return found
+    e, V = np.linalg.eigh(known @ known.T / known.shape[1])
+    target, total = V.T @ others, np.maximum((others**2).sum(axis=0), 1e-9)
+    for penalty in (0.3, 1.0, 3.0, 10.0):
+        part = e / (e + penalty)
+        outside = np.maximum(1 - V**2 @ part - 1 / len(V), 0.05)
+        wrong = (others - V @ (part[:, None] * target)) / outside[:, None]
+        found = np.maximum(found, 1 - (wrong**2).sum(axis=0) / total)
+    return found
 
 
 def _rank_z(said: Floats, target: Target) -> float | None:

@@ -41,7 +41,9 @@ class Offers:
         paid = np.flatnonzero(here & (prices > 0))
         self.units: list[Ints] = _units(cells, paid)
         #: whether every offer has a price of its own, whatever else is bought
-        self.apart = not bool(np.asarray(cells.depends)[paid].any()) and not cells.fees
+        depends = np.asarray(cells.depends)
+        self.tied: Bools = np.array([bool(depends[unit].any()) for unit in self.units], dtype=bool)
+        self.apart = not self.tied.any()
         self.prices = np.array([float(prices[unit].sum()) for unit in self.units])
         self._rows: Ints = np.arange(min(_ROWS, cells.n_examples))
         self._known: dict[tuple[int, ...], float] = {}
@@ -49,11 +51,23 @@ class Offers:
     def look_ahead(self, rows: Ints) -> None:
         """Rows that are to come: costs are those on them, given what is owned."""
         self._rows, self._known = rows[:_ROWS], {}
-        if self.apart and len(self.units):
+        if len(self.units):
             every = np.concatenate(self.units)
             costs = self.cells.margins(self._rows, every).mean(axis=0)
             ends = np.cumsum([0, *map(len, self.units)])
             self.prices = np.array([costs[a:b].sum() for a, b in itertools.pairwise(ends)])
+
+    def take(self, some: Sequence[int]) -> None:
+        """These are on all rows now, and as good as free."""
+        rest = [i for i in range(len(self.units)) if i not in set(some)]
+        self.free = np.unique(np.r_[self.free, self.features(some)])
+        self.units = [np.setdiff1d(self.units[i], self.free) for i in rest]
+        rest = [i for i, unit in enumerate(self.units) if len(unit)]
+        self.units = [self.units[i] for i in rest]
+        depends = np.asarray(self.cells.depends)
+        self.tied = np.array([bool(depends[unit].any()) for unit in self.units], dtype=bool)
+        self.prices = np.zeros(len(self.units))
+        self._known = {}
 
     def features(self, some: Sequence[int]) -> Ints:
         """What some offers fill together, ascending."""
@@ -63,50 +77,57 @@ class Offers:
 
     def cost(self, some: Sequence[int]) -> float:
         """What some offers cost together on a row to come, on average."""
-        if self.apart:
-            return float(self.prices[list(some)].sum())
-        key = tuple(sorted(some))
-        if key not in self._known:
-            costs = self.cells.row_costs(self._rows, self.features(key)) if key else np.zeros(1)
+        which = np.array(some, dtype=np.int64)
+        tied = which[self.tied[which]]
+        alone = float(self.prices[which].sum() - self.prices[tied].sum())
+        key = tuple(sorted(tied.tolist()))
+        if key and key not in self._known:
+            costs = self.cells.row_costs(self._rows, self.features(key))
             self._known[key] = float(costs.mean())
-        return self._known[key]
+        return alone + (self._known[key] if key else 0.0)
 
     def cheapest_first(self) -> list[int]:
         """All offers, each the one with the least to pay for a new feature beside those before."""
-        sizes = np.array([len(unit) for unit in self.units])
-        if self.apart:
-            ranked: list[int] = np.argsort(self.prices / sizes, kind="stable").tolist()
-            return ranked
-        left, at = list(range(len(self.units))), 0.0
-        taken: list[int] = []
+        sizes = np.array([len(unit) for unit in self.units], dtype=np.float64)
+        each = self.prices / sizes
+        left, taken = np.flatnonzero(self.tied).tolist(), []
+        at, when = 0.0, np.zeros(len(each))
         while left:
             more = [(self.cost([*taken, i]) - at) / sizes[i] for i in left]
-            taken.append(left.pop(int(np.argmin(more))))
+            k = int(np.argmin(more))
+            taken.append(left.pop(k))
             at = self.cost(taken)
-        return taken
+            each[taken[-1]] = more[k]
+            when[taken[-1]] = len(taken)
+        # what comes cheaply once another was taken stays behind it
+        for i, j in itertools.pairwise(taken):
+            each[j] = max(each[i], each[j])
+        return np.lexsort((when, each)).tolist()
 
     def narrowing(self, some: Sequence[int], score: Floats) -> list[list[int]]:
-        """Ever fewer of some offers: each time the one with least score for the money it saves.
+        """Ever fewer of some offers: each time those with least score for the money they save.
 
         ``score``: of every feature. Of very many offers about thirty of these sets, evenly apart.
         """
         worth = np.array([float(score[self.units[i]].sum()) for i in range(len(self.units))])
-        if self.apart:
-            each = worth[list(some)] / np.maximum(self.prices[list(some)], CENT)
-            best = [some[i] for i in np.argsort(-each, kind="stable")]
-            apart = np.geomspace(1, len(best), 30).astype(int)
-            sizes = np.unique([*apart, (len(best) + 1) // 2])[::-1]
-            sizes = np.arange(len(best), 0, -1) if len(best) <= 30 else sizes
-            return [best[:k] for k in sizes.tolist()]
-        kept = list(some)
-        found = [list(kept)]
-        while len(kept) > 1:
-            whole = self.cost(kept)
-            rest = [[j for j in kept if j != i] for i in kept]
-            each = [worth[i] / max(whole - self.cost(r), CENT) for i, r in zip(kept, rest)]
-            kept = rest[int(np.argmin(each))]
-            found.append(list(kept))
+        apart = np.geomspace(1, len(some), 30).astype(int)
+        sizes = np.unique([*apart, (len(some) + 1) // 2])[::-1]
+        kept = np.array(some, dtype=np.int64)
+        found = [kept.tolist()]
+        for k in sizes[1:].tolist() if len(some) > 30 else range(len(some) - 1, 0, -1):
+            each = worth[kept] / np.maximum(self._saved(kept), CENT)
+            kept = kept[np.sort(np.argsort(-each, kind="stable")[:k])]
+            found.append(kept.tolist())
         return found
+
+    def _saved(self, kept: Ints) -> Floats:
+        """What leaving out each of some offers saves on a row to come."""
+        saved = self.prices[kept].copy()
+        tied = kept[self.tied[kept]].tolist()
+        whole = self.cost(tied)
+        for at in np.flatnonzero(self.tied[kept]).tolist():
+            saved[at] = whole - self.cost([j for j in tied if j != kept[at]])
+        return saved
 
 
 def _units(cells: Cells, paid: Ints) -> list[Ints]:

@@ -2,8 +2,8 @@
 
 - *Adaptive ridge* over values, steps and gaps, on all cells (:mod:`.adaptive_ridge`); as points it
   is the scorecard that people read.
-- *Extra trees*, *boosted trees* (:mod:`.tree_ensembles`) and *kernel ridge* (:mod:`.kernel_ridge`)
-  on the block without holes: the features and rows that were bought together.
+- *Extra trees*, a *random forest* (:mod:`.tree_ensembles`) and *kernel ridge*
+  (:mod:`.kernel_ridge`) on the block without holes: features and rows that were bought together.
 
 Every part says log-odds (numbers: the number). Held-out rows, three folds, stretch each part, turn
 its declared share by how much of the variance it explains beside the best part, make the mean's
@@ -38,8 +38,8 @@ from thrifty.models.fits.quality import Quality, quality_from_dict, quality_of
 from thrifty.models.fits.tree_ensembles import (
     TreeSum,
     add_up,
-    grow_boosted,
     grow_forest,
+    is_boolean,
     tree_sum_from_dict,
 )
 from thrifty.models.table import Table
@@ -47,25 +47,26 @@ from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Scores", "Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
 
-#: declared shares of ridge, forest, kernel and boosted trees, by what is learned
+#: declared shares of ridge, extra trees, kernel and random forest, by what is learned
 _SHARES = {
-    "classes": (1.4, 1.5, 1.0, 0.5),
+    "classes": (1.4, 0.8, 1.0, 1.0),
     "rates": (3.0, 1.0, 0.0, 0.0),
     "numbers": (0.5, 0.5, 1.5, 0.5),
 }
+_FORESTS = ("forest", "searched")
+_Part = Points | TreeSum | KernelRidge | None
 #: rows of the rarest class, or of numbers, without which there is the ridge alone
 _FEW, _FEW_NUMBERS = 4, 12
-#: trees of a forest that judges held-out rows, and of one in a quick fit
-_FEWER_TREES, _QUICK_TREES = 30, 40
-#: shares of ridge, forest and boosted trees in a quick fit: those above without the kernel; and
-#: what a forest's tangents are stretched by, about what held-out rows ask for on the sets above
-_QUICK = (0.4, 0.4, 0.2)
+#: trees of each forest, of one that judges held-out rows, and of one in a quick fit: twice as many
+#: gain .001 (docs/research, Forests)
+_TREES = {"forest": 50, "searched": 40}
+_FEWER_TREES, _QUICK_TREES = 16, 20
+#: shares of ridge and both forests in a quick fit: those above without the kernel; and what a
+#: forest's tangents are stretched by, about what held-out rows ask for on the sets above
+_QUICK = (0.4, 0.3, 0.3)
 _QUICK_STRETCH = 1.5
 #: of shares of a class, log-odds: the tangent at a half, as in trees
 _TANGENT = 4.0
-#: rows from which trees are boosted, for one label alone: on fewer, and beside a forest that was
-#: grown for several, they bring nothing, and take as long
-_BOOSTED = 120
 #: a part that explains a quarter of what the best one does has a sixteenth of its share
 _POWER = 2.0
 #: explained variance is no less than this when shares are turned: few rows say it badly
@@ -104,7 +105,7 @@ class Stack(Scores):
     classes_ : array of int
         codes of the classes; empty for numbers
     ridge, trees, kernel : object
-        the parts: points, a sum of extra trees and boosted ones, and a kernel model; the last two
+        the parts: points, a sum of the trees of both forests, and a kernel model; the last two
         or None
     shares : tuple of float
         of ridge, trees and kernel
@@ -220,17 +221,16 @@ def fit_quickly(table: Table, seed: int = 0) -> Stack:
         return fit._ridge_alone(ridge)
     values, weights, kinds = fit.block, fit.weights[fit.rows], fit.categories[fit.columns]
     ys, sizes = [fit.y[fit.rows]], [fit.n_classes]
-    (forest,), _ = grow_forest(values, ys, sizes, weights, kinds, seed, _QUICK_TREES)
-    fit.forest = forest
-    share = dict(zip(("ridge", "forest", "boosted"), _QUICK))
-    still = np.zeros(fit.width)
-    stretch = {
-        p: _Line(_QUICK_STRETCH if p == "forest" and fit.n_classes else 1.0, still) for p in share
-    }
-    boosted = fit._boosted(np.arange(len(fit.rows)))
-    grown: dict[str, Points | TreeSum | KernelRidge | None] = {
-        "ridge": ridge, "forest": forest, "boosted": boosted, "kernel": None,
-    }  # fmt: skip
+    grown: dict[str, _Part] = {"ridge": ridge}
+    for part in fit.forests:
+        (grown[part],), _ = grow_forest(
+            values, ys, sizes, weights, kinds, seed, _QUICK_TREES, searched=part == "searched"
+        )
+    shares = dict(zip(("ridge", *_FORESTS), _QUICK))
+    total = sum(shares[part] for part in grown)
+    still, times = np.zeros(fit.width), _QUICK_STRETCH if fit.n_classes else 1.0
+    share = {part: shares[part] / total for part in grown}
+    stretch = {part: _Line(1.0 if part == "ridge" else times, still) for part in grown}
     return fit._assembled(grown, share, stretch, 1.0, still)
 
 
@@ -250,13 +250,19 @@ def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
     one = fits[0]
     values, weights, categories = one.block, one.weights[one.rows], one.categories[one.columns]
     ys, sizes = [fit.y[fit.rows] for fit in fits], [fit.n_classes for fit in fits]
-    forests, told = grow_forest(values, ys, sizes, weights, categories, seed)
-    for fit, trees in zip(fits, forests):
-        fit.forest, fit.told = trees, told
+    told = np.zeros(values.shape[1])
+    for part in one.forests:
+        searched = part == "searched"
+        grown, of_part = grow_forest(
+            values, ys, sizes, weights, categories, seed, _TREES[part], searched=searched
+        )
+        told += of_part / len(one.forests)
+        for fit, trees in zip(fits, grown):
+            fit.grown[part] = trees
     # one label has folds by its classes; several share folds that mind groups alone
     folds = one.folds if len(fits) == 1 else make_folds(len(values), FOLDS, seed, None, one.groups)
     for fit in fits:
-        fit.folds, fit.alone = folds, len(fits) == 1
+        fit.folds = folds
     if folds is None:
         return
     for k in range(FOLDS):
@@ -265,11 +271,14 @@ def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
         if not some:
             continue
         ys, sizes = [fit.y[fit.rows][rest] for fit in some], [fit.n_classes for fit in some]
-        grown, _ = grow_forest(
-            values[rest], ys, sizes, weights[rest], categories, seed, _FEWER_TREES
-        )
-        for fit, trees in zip(some, grown):
-            fit.note("forest", out, trees.scores(values[out]))
+        for part in one.forests:
+            searched = part == "searched"
+            grown, _ = grow_forest(
+                values[rest], ys, sizes, weights[rest], categories, seed, _FEWER_TREES,
+                searched=searched,
+            )  # fmt: skip
+            for fit, trees in zip(some, grown):
+                fit.note(part, out, trees.scores(values[out]))
     if takes(len(values)) and one.groups is None:
         columns = Columns.of(values, categories)
         if len(columns.feature):
@@ -279,7 +288,7 @@ def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
             for fit, target in zip(fits, targets):
                 mine = slice(end, end := end + target.shape[1])
                 times = _TANGENT if fit.n_classes else 1.0
-                fit.kernel = kernel.of_labels(mine).times(times)
+                fit.grown["kernel"] = kernel.of_labels(mine).times(times)
                 fit.note("kernel", np.arange(len(values)), times * left_out[:, mine])
 
 
@@ -300,9 +309,7 @@ class _Fit:
         self.columns, self.rows = table.joint()
         self.block = table.values[np.ix_(self.rows, self.columns)]
         self.groups = None if table.groups is None else table.groups[self.rows]
-        self.forest: TreeSum | None = None
-        self.kernel: KernelRidge | None = None
-        self.told = np.zeros(len(self.columns))
+        self.grown: dict[str, _Part] = {}
         self.left_out: dict[str, Floats] = {}
         least = _FEW_NUMBERS if self.numbers else _FEW
         counts = np.bincount(self.y[self.rows], minlength=2) if self.n_classes else [len(self.rows)]
@@ -311,7 +318,8 @@ class _Fit:
         self.folds = (
             make_folds(len(self.rows), FOLDS, seed, kinds, self.groups) if self.grows else None
         )
-        self.alone = True
+        #: Boolean features have no limits that a random forest could search for
+        self.forests = _FORESTS[:1] if is_boolean(self.block) else _FORESTS
         self.of_rates = table.background is not None and self.n_classes == 2
 
     @property
@@ -348,21 +356,13 @@ class _Fit:
             return fit_ridge_of_numbers(values, bought, y, weights, self.categories)
         return fit_ridge(values, bought, y, self.n_classes, weights, self.categories)
 
-    def _boosted(self, at: Ints) -> TreeSum:
-        rows, kinds = self.rows[at], self.categories[self.columns]
-        return grow_boosted(
-            self.block[at], self.y[rows], self.n_classes, self.weights[rows], kinds, self.seed
-        )
-
     def stack(self) -> tuple[Stack, Floats | None]:
         """All parts and their mean."""
         everything = np.arange(len(self.y))
         ridge = self._ridge(everything)
-        shares = dict(zip(("ridge", "forest", "kernel", "boosted"), _SHARES[self.kind]))
-        boosts = self.grows and self.folds is not None and shares["boosted"] > 0
-        boosts = boosts and len(self.rows) >= _BOOSTED and self.alone
+        shares = dict(zip(("ridge", "forest", "kernel", "searched"), _SHARES[self.kind]))
         if self.folds is not None:
-            self._hold_out(boosts)
+            self._hold_out()
         parts = [p for p in shares if p in self.left_out and shares[p] > 0]
         if not parts:
             return self._ridge_alone(ridge), None
@@ -378,21 +378,15 @@ class _Fit:
         total = sum(share.values())
         share = {p: share[p] / total for p in parts}
         mean = np.sum([share[p] * stretch[p](self.left_out[p]) for p in parts], axis=0)
-        grown: dict[str, Points | TreeSum | KernelRidge | None] = {
-            "ridge": ridge,
-            "forest": self.forest,
-            "kernel": self.kernel,
-            "boosted": self._boosted(np.arange(len(self.rows))) if "boosted" in parts else None,
-        }
         slope, shift = 1.0, np.zeros(self.width)
         if self.n_classes:
             slope, _ = fit_slope(mean, y, weights, SPREAD)
             shift = fit_intercepts(slope * mean, y, weights)
         said = mean if self.numbers else softmax(slope * mean + shift)
-        made = self._assembled(grown, share, stretch, slope, shift)
+        made = self._assembled({"ridge": ridge, **self.grown}, share, stretch, slope, shift)
         return self._measured(made, said, y, weights), self._of_all_rows(said, made)
 
-    def _hold_out(self, boosts: bool) -> None:
+    def _hold_out(self) -> None:
         assert self.folds is not None
         inside = np.full(len(self.y), -1)
         inside[self.rows] = self.folds
@@ -408,9 +402,6 @@ class _Fit:
                 rest &= ~np.isin(self.table.groups, self.groups[out])
             ridge = self._ridge(np.flatnonzero(rest))
             self.note("ridge", out, ridge.scores(self.table.values[self.rows[out]]))
-            if boosts:
-                trees = self._boosted(np.flatnonzero(self.folds != k))
-                self.note("boosted", out, trees.scores(self.block[out]))
 
     def _all_weights(self) -> Floats:
         """What the block's rows stand for; a class weighs what it weighs in the table."""
@@ -427,20 +418,20 @@ class _Fit:
         return _Line(slope, fit_intercepts(slope * said, y, weights))
 
     def _assembled(
-        self, grown: dict[str, Points | TreeSum | KernelRidge | None], share: dict[str, float],
+        self, grown: dict[str, _Part], share: dict[str, float],
         stretch: dict[str, _Line], slope: float, shift: Floats,
     ) -> Stack:  # fmt: skip
         """Parts with their stretches inside, so that shares add up to one."""
         trees: list[TreeSum] = []
         of_trees, shift = 0.0, shift.copy()
-        for name in ("forest", "boosted"):
-            part = grown[name]
+        for name in _FORESTS:
+            part = grown.get(name)
             if share.get(name) and isinstance(part, TreeSum):
                 trees.append(_over(part, self.columns).times(share[name] * stretch[name].slope))
                 of_trees += share[name]
         for name in share:
             shift += slope * share[name] * stretch[name].shift
-        ridge, kernel = grown["ridge"], grown["kernel"]
+        ridge, kernel = grown["ridge"], grown.get("kernel")
         assert isinstance(ridge, Points)
         ridge = _times(ridge, stretch["ridge"].slope) if "ridge" in share else ridge
         near = None

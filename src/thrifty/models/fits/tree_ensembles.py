@@ -1,4 +1,4 @@
-"""Extra trees and boosted trees, grown by scikit-learn and kept as plain arrays.
+"""Extra trees and random forests, grown by scikit-learn and kept as plain arrays.
 
 A fitted object of scikit-learn can only be kept with pickle, which runs code on load, so its trees
 become arrays of nodes here: JSON keeps them, a walk over them answers, and the walk is what is used
@@ -21,14 +21,10 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["TreeSum", "add_up", "grow_boosted", "grow_forest", "tree_sum_from_dict"]
+__all__ = ["TreeSum", "add_up", "forest_of", "grow_forest", "is_boolean", "tree_sum_from_dict"]
 
-#: extra trees of a model: 60 lose .002, 200 gain .001 (docs/research, Forests)
-TREES = 80
-#: rows of a leaf of the forest; leaves, rows of a leaf, rate and rounds of boosting: those of
-#: the pilots that people write by hand (LightGBM's usual small settings), not tuned further
+#: rows of a leaf: what people write by hand, not tuned further
 _LEAF = 2
-_LEAVES, _BOOSTED_LEAF, _RATE, _ROUNDS, _BINS = 8, 8, 0.1, 60, 32
 #: categories with fewer rows have no question of their own
 _ROWS = 3
 #: rows times trees that are walked at a time, for memory alone
@@ -159,9 +155,9 @@ def add_up(parts: Sequence[TreeSum]) -> TreeSum:
 
 def grow_forest(
     values: Floats, targets: Sequence[Ints | Floats], n_classes: Sequence[int], weights: Floats,
-    categories: Bools, seed: int, trees: int = TREES,
+    categories: Bools, seed: int, trees: int = 40, *, searched: bool = False,
 ) -> tuple[list[TreeSum], Floats]:  # fmt: skip
-    """Extra trees (Geurts, Ernst and Wehenkel, 2006) for all targets at once, and importances.
+    """A forest for all targets at once, and importances: see :func:`forest_of`.
 
     ``n_classes``: of each target, 0 for numbers; targets of one call are all classes or all
     numbers. A gap is below every value where the column has gaps, else at its median.
@@ -172,15 +168,10 @@ def grow_forest(
     >>> bool(told[0] > 0.7), bool(np.corrcoef(found.scores(x)[:, 0], x[:, 0] > 0)[0, 1] > 0.8)
     (True, True)
     """
-    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-
     columns = _Expanded.of(values, categories)
-    design = columns.filled(values)
     labels = np.column_stack(targets) if len(targets) > 1 else np.asarray(targets[0])
-    numbers = not n_classes[0]
-    make, tried = (ExtraTreesRegressor, 0.5) if numbers else (ExtraTreesClassifier, "sqrt")
-    made = make(trees, min_samples_leaf=_LEAF, max_features=tried, random_state=seed, n_jobs=1)
-    made.fit(design, labels, sample_weight=None if _alike(weights) else weights)
+    made = forest_of(trees, seed, numbers=not n_classes[0], searched=searched)
+    made.fit(columns.filled(values), labels, sample_weight=None if _alike(weights) else weights)
     found = []
     for t, n in enumerate(n_classes):
         some = [_from_forest(one.tree_, t, n, columns) for one in made.estimators_]
@@ -190,29 +181,27 @@ def grow_forest(
     return found, told
 
 
-def grow_boosted(
-    values: Floats, y: Ints | Floats, n_classes: int, weights: Floats, categories: Bools, seed: int
-) -> TreeSum:
-    """Gradient boosting on histograms (Ke and others, 2017), as scikit-learn grows it."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+def forest_of(trees: int, seed: int, *, numbers: bool, searched: bool) -> Any:
+    """Extra trees (Geurts, Ernst and Wehenkel, 2006) or, ``searched``, a random forest.
 
-    columns = _Expanded.of(values, categories)
-    design = columns.matrix(values)
-    edges = [_edges(column) for column in design.T]
-    binned = np.column_stack([np.searchsorted(e, x, "right") for e, x in zip(edges, design.T)])
-    # a column of nothing but gaps, as in some fold, is a constant
-    binned = np.where(np.isnan(design) & ~np.isnan(design).all(axis=0), np.nan, binned)
-    make = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
-    made = make(
-        learning_rate=_RATE, max_iter=_ROUNDS, max_leaf_nodes=_LEAVES, early_stopping=False,
-        min_samples_leaf=_BOOSTED_LEAF, random_state=seed, categorical_features=None,
-    ).fit(binned, y, sample_weight=None if _alike(weights) else weights)  # fmt: skip
-    base = np.asarray(made._baseline_prediction, dtype=np.float64).reshape(-1)
-    parts = []
-    for rounds in made._predictors:
-        for c, predictor in enumerate(rounds):
-            parts.append(_from_histogram(predictor.nodes, c, len(base), columns, edges))
-    return _rounded(replace(add_up(parts), base=base))
+    Extra trees draw their limits: the better forest where many features say a little each. A random
+    forest (Breiman, 2001) that tries half of the features at every split finds the one test, and
+    the limit on it, that decide: docs/research, Forests.
+    """
+    from sklearn import ensemble
+
+    name = ("RandomForest" if searched else "ExtraTrees") + (
+        "Regressor" if numbers else "Classifier"
+    )
+    tried = 0.5 if searched or numbers else "sqrt"
+    return getattr(ensemble, name)(
+        trees, min_samples_leaf=_LEAF, max_features=tried, random_state=seed, n_jobs=1
+    )
+
+
+def is_boolean(values: Floats) -> bool:
+    """Whether there are no limits to be searched: extra trees do, and a random forest is worse."""
+    return bool(((values == 0) | (values == 1) | np.isnan(values)).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,40 +276,6 @@ def _from_forest(tree: Any, target: int, n_classes: int, columns: _Expanded) -> 
         gap_left=columns.fill[column] <= tree.threshold,
         value=np.where(leaf[:, None], value, 0.0),
         base=np.zeros(value.shape[1]),
-        **asked,
-    )
-
-
-def _edges(column: Floats) -> Floats:
-    """Lower limits of at most 33 bins. scikit-learn's own binning took nine tenths of the time."""
-    known = column[~np.isnan(column)]
-    distinct = np.unique(known)
-    if len(distinct) > _BINS:
-        distinct = np.unique(np.quantile(known, np.arange(_BINS + 1) / _BINS, method="nearest"))
-    return distinct[1:]
-
-
-def _from_histogram(
-    nodes: Any, c: int, n_columns: int, columns: _Expanded, edges: Sequence[Floats]
-) -> TreeSum:
-    here, leaf = np.arange(len(nodes)), nodes["is_leaf"].astype(bool)
-    column = np.where(leaf, 0, nodes["feature_idx"]).astype(np.int64)
-    limits = np.zeros(len(nodes))
-    for i in np.flatnonzero(~leaf).tolist():  # bins up to k: values below the next bin's limit
-        of, k = edges[column[i]], nodes["num_threshold"][i]
-        below = np.inf if k >= len(of) else of[int(k)]  # beyond all bins: gaps from values
-        limits[i] = np.nextafter(np.float32(below), np.float32(-np.inf))
-    asked = columns.question(column, limits)
-    asked["equal"] = asked["equal"] & ~leaf
-    value = np.zeros((len(nodes), n_columns))
-    value[leaf, c] = nodes["value"][leaf]
-    return TreeSum(
-        roots=np.zeros(1, dtype=np.int64),
-        left=np.where(leaf, here, nodes["left"]).astype(np.int64),
-        right=np.where(leaf, here, nodes["right"]).astype(np.int64),
-        gap_left=nodes["missing_go_to_left"].astype(bool),
-        value=value,
-        base=np.zeros(n_columns),
         **asked,
     )
 
