@@ -54,7 +54,7 @@ _SAMPLE, _PART, _TIMES = 12, 0.2, 3.0
 _HALF_ROWS, _KEPT = 60.0, 0.5
 #: offers bought on all rows first: the part of the bill that they may take; how many times cheaper
 #: for a feature than the mean they are, and than the next one; the part of all features they fill
-_CHEAP, _CHEAPER, _GAP, _FILLS = 0.25, 4.0, 1.3, 0.125
+_CHEAP, _CHEAPER, _GAP, _FILLS = 0.5, 2.0, 1.3, 0.125
 #: rows of the first part where all can be bought
 _FIRST_ROWS = 64
 #: trees of a forest that scores; rows that it is grown on at most
