@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn import ensemble
 from sklearn.metrics import roc_auc_score
 
 import thrifty
 from thrifty.models.fits.fitting import fit_tables, fitted_from_dict
 from thrifty.models.fits.stack import fit_stack, fit_stacks
-from thrifty.models.fits.tree_ensembles import grow_boosted, grow_forest
+from thrifty.models.fits.tree_ensembles import grow_forest
 from thrifty.models.table import Table
 
 KINDS = ["two", "three", "numbers", "rates", "stages"]
@@ -114,24 +114,44 @@ def test_groups_are_never_parted_by_held_out_rows():
     assert np.mean(said) < 0.65 and parted > 0.9
 
 
+@pytest.mark.parametrize("searched", [False, True])
 @pytest.mark.parametrize("numbers", [False, True])
-def test_arrays_of_trees_say_what_scikit_learns_forest_says(numbers):
+def test_arrays_of_trees_say_what_scikit_learns_forest_says(numbers, searched):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4)).astype(np.float32).astype(float)
     y = X[:, 0] * X[:, 1] if numbers else (X[:, 0] * X[:, 1] > 0).astype(int)
-    make, tried = (ExtraTreesRegressor, 0.5) if numbers else (ExtraTreesClassifier, "sqrt")
+    name = "RandomForest" if searched else "ExtraTrees"
+    make = getattr(ensemble, name + ("Regressor" if numbers else "Classifier"))
+    tried = 2 if searched else 0.5 if numbers else "sqrt"
     theirs = make(25, min_samples_leaf=2, max_features=tried, random_state=3).fit(X, y)
     kinds, new = np.zeros(4, bool), rng.normal(size=(200, 4)).astype(np.float32).astype(float)
-    (ours,), told = grow_forest(X, [y], [0 if numbers else 2], np.ones(150), kinds, 3, 25)
+    (ours,), told = grow_forest(
+        X, [y], [0 if numbers else 2], np.ones(150), kinds, 3, 25, searched=searched
+    )
     said = theirs.predict(new) if numbers else 4 * (theirs.predict_proba(new)[:, 1] - 0.5)
     assert ours.scores(new)[:, 0] == pytest.approx(said, abs=1e-6)
     assert told == pytest.approx(theirs.feature_importances_)
 
 
-def test_a_column_of_gaps_alone_is_a_constant_to_boosted_trees():
+def test_a_column_of_gaps_alone_is_a_constant_to_trees():
     X = np.column_stack([np.linspace(-1, 1, 150), np.full(150, np.nan)])
-    found = grow_boosted(X, (X[:, 0] > 0).astype(int), 2, np.ones(150), np.zeros(2, bool), 0)
+    y = (X[:, 0] > 0).astype(int)
+    (found,), _ = grow_forest(X, [y], [2], np.ones(150), np.zeros(2, bool), 0, searched=True)
     assert ((found.scores(X)[:, 0] > 0) == (X[:, 0] > 0)).mean() > 0.95
+
+
+def test_one_test_with_a_limit_is_found_among_many_features():
+    """As in thyroid tables: what decides is an interval of one feature of forty."""
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(150, 40)), rng.normal(size=(2000, 40))
+        y, truth = (np.abs(x[:, 7] - 0.4) < 0.5 for x in (X, new))
+        made = Table(np.arange(40), np.arange(150), X, np.ones(X.shape, bool), np.ones(150),
+                     y.astype(int))  # fmt: skip
+        said = fit_stack(made, seed)[0].predict_proba(new)[:, 1]
+        found.append(roc_auc_score(truth, said))
+    assert np.mean(found) > 0.93
 
 
 def test_trees_see_what_acts_together_and_change_little_where_all_adds_up():

@@ -184,7 +184,7 @@ class _Acquisition:
         self.offers.look_ahead(self._ahead())
         order = self.offers.cheapest_first()
         sizes = np.cumsum([len(self.offers.units[i]) for i in order])
-        costs = np.array([self.offers.cost(order[: k + 1]) for k in range(len(order))])
+        costs = self.offers.costs_along(order)
         each = np.diff(costs, prepend=0.0) / np.diff(sizes, prepend=0)
         dearest = np.maximum.accumulate(each)
         cheap = (
@@ -477,7 +477,10 @@ def _forest(
     x = np.nan_to_num(np.clip(values[rows], -1e30, 1e30).astype(np.float32), nan=-1e30)
     ranks = len(ours) == 1 and not numbers and len(rows) >= _NOTHING_ROWS
     kinds = (False,) if is_boolean(values) else (False, True)
-    made = [forest_of(_TREES // len(kinds), seed, numbers=numbers, searched=k) for k in kinds]
+    made = [
+        forest_of(_TREES // len(kinds), x.shape[1], seed, numbers=numbers, searched=k)
+        for k in kinds
+    ]
     if ranks:
         made[-1].set_params(bootstrap=True, oob_score=True)
     told = np.mean([one.fit(x, labels).feature_importances_ for one in made], axis=0)

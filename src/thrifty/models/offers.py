@@ -86,6 +86,16 @@ class Offers:
             self._known[key] = float(costs.mean())
         return alone + (self._known[key] if key else 0.0)
 
+    def costs_along(self, order: Sequence[int]) -> Floats:
+        """What the first, the first two, ... of some offers cost together."""
+        which = np.array(order, dtype=np.int64)
+        tied = np.flatnonzero(self.tied[which])
+        costs = np.cumsum(np.where(self.tied[which], 0.0, self.prices[which]))
+        for k, at in enumerate(tied.tolist()):
+            upto = tied[k + 1] if k + 1 < len(tied) else len(which)
+            costs[at:upto] += self.cost(which[tied[: k + 1]].tolist())
+        return costs
+
     def cheapest_first(self) -> list[int]:
         """All offers, each the one with the least to pay for a new feature beside those before."""
         sizes = np.array([len(unit) for unit in self.units], dtype=np.float64)
