@@ -15,7 +15,7 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.card import Card, Words
-from thrifty.models.fits.logistic import fit_intercepts, softmax
+from thrifty.models.fits.logistic import softmax
 from thrifty.models.fits.quality import LEAST, Quality, losses, quality_of
 from thrifty.models.fits.stack import Scores, Stack, fit_stack, stack_from_dict
 from thrifty.models.table import Table
@@ -152,15 +152,3 @@ def _with_columns(table: Table, offset: Floats) -> Table:
 def _log_odds(p: Floats) -> Floats:
     logs = np.log(np.clip(p, 1e-4, 1.0))
     return logs[:, 1:] - logs[:, :1] if p.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)
-<<<<<<< HEAD
-=======
-
-
-def _losses(scores: Floats, y: Floats | Ints, weights: Floats) -> Floats:
-    """Log loss of each row with the best intercepts, or squared error."""
-    if y.dtype.kind == "f":
-        return np.asarray((scores[:, 0] - y) ** 2)
-    codes = np.unique(y, return_inverse=True)[1].reshape(-1)
-    p = softmax(scores + fit_intercepts(scores, codes, weights))
-    return -np.log(p[np.arange(len(p)), codes] + 1e-12)
->>>>>>> a7e4ad08 (A second stage is used where held-out rows surely gain by it)
