@@ -149,3 +149,33 @@ def test_gaps_are_paid_for_and_kept_as_gaps():
     assert 0.19 * X.size <= learned.receipt.cost <= 0.2 * X.size
     table = learned.model.table_
     np.testing.assert_array_equal(table.values, X[np.ix_(table.rows, table.features)])
+
+
+def test_offers_that_cost_next_to_nothing_are_bought_on_all_rows():
+    """Ten features at a cent that tell half of it, ten at ten times the mean that tell the rest."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = (X[:, :3].sum(axis=1) + X[:, 12] + rng.normal(size=300) > 0).astype(int)
+    prices = thrifty.PriceList(
+        {}, orders={"cheap": (0.1, [f"f{j}" for j in range(10)]),
+                    **{f"test {j}": (20.0, [f"f{j}"]) for j in range(10, 20)}}
+    )  # fmt: skip
+    source = thrifty.Source.from_array(X, feature_names=[f"f{j}" for j in range(20)])
+    life = thrifty.Lifetime(prices=prices, random_state=0)
+    learned = life.learn("t", source, y, spend="5 %")
+    assert learned.model.table_.n_rows == 300
+    assert set(range(3)) <= set(learned.model.table_.features.tolist())
+
+
+def test_what_others_predict_is_not_paid_for():
+    """An expensive copy of cheap features looks as good as they do, and is left out."""
+    rng = np.random.default_rng(1)
+    cheap = rng.normal(size=(400, 6))
+    X = np.column_stack([cheap, cheap @ rng.normal(size=(6, 6)) + 0.1 * rng.normal(size=(400, 6))])
+    y = (cheap[:, 0] + rng.normal(size=400) > 0).astype(int)
+    names = [f"f{j}" for j in range(12)]
+    prices = thrifty.PriceList({f: 1.0 if j < 6 else 3.0 for j, f in enumerate(names)})
+    life = thrifty.Lifetime(prices=prices, random_state=0)
+    source = thrifty.Source.from_array(X, feature_names=names)
+    learned = life.learn("t", source, y, spend="15 %")
+    assert max(learned.model.table_.features) < 6

@@ -14,13 +14,7 @@ def noise(rows: int, width: int, share: float, seed: int = 0):
     return rng.normal(size=(rows, width)), (rng.random(rows) < share).astype(int)
 
 
-#: a known fault, which this says loudly once it is mended
-FLATTERED = pytest.mark.xfail(
-    strict=True, reason="intervals do not know that the rows which judge a model chose its features"
-)
-
-
-@pytest.mark.parametrize("share", [pytest.param(0.5, marks=FLATTERED), 0.1])
+@pytest.mark.parametrize("share", [0.5, 0.1])
 def test_noise_is_called_noise(share):
     """In one of five at most an interval says otherwise: the features were chosen on its rows."""
     said = []

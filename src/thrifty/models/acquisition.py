@@ -53,8 +53,9 @@ _SAMPLE, _PART, _TIMES = 12, 0.2, 3.0
 #: level keeps: 150 rows lose the one expensive test that decides, 0 choose few rows of all
 _HALF_ROWS, _KEPT = 60.0, 0.5
 #: offers bought on all rows first: the part of the bill that they may take; how many times cheaper
-#: for a feature than the mean they are, and than the next one; the part of all features they fill
-_CHEAP, _CHEAPER, _GAP, _FILLS = 0.5, 2.0, 1.3, 0.125
+#: for a feature than the mean they are, and than the next one; the part of all features they fill;
+#: rows, evenly apart, on which that is found
+_CHEAP, _CHEAPER, _GAP, _FILLS, _SPREAD_ROWS = 0.5, 2.0, 1.3, 0.125, 32
 #: rows of the first part where all can be bought
 _FIRST_ROWS = 64
 #: trees of a forest that scores; rows that it is grown on at most
@@ -181,7 +182,8 @@ class _Acquisition:
         """Offers that cost next to nothing beside the others are bought on all rows, as if free."""
         if self.left >= self.whole - CENT or self.background is not None or not self.offers.units:
             return
-        self.offers.look_ahead(self._ahead())
+        every = self.rows.upto(self.rows.n_rows)
+        self.offers.look_ahead(every[:: max(len(every) // _SPREAD_ROWS, 1)])  # not the owned ones
         order = self.offers.cheapest_first()
         sizes = np.cumsum([len(self.offers.units[i]) for i in order])
         costs = self.offers.costs_along(order)
@@ -196,10 +198,12 @@ class _Acquisition:
         if not cheap.any():
             return
         taken = order[: int(np.flatnonzero(cheap)[-1]) + 1]
-        features, every = self.offers.features(taken), self.rows.upto(self.rows.n_rows)
-        self.left -= self.cells.price_of(every, features)
-        self.cells.get(every, features)
-        self.offers.take(taken)
+        features = self.offers.features(taken)
+        price = self.cells.price_of(every, features)
+        if price <= _CHEAP * self.left:  # rows may differ in what they cost
+            self.cells.get(every, features)
+            self.left -= price
+            self.offers.take(taken)
 
     def _all_levels(self) -> list[int]:
         if self.left >= self.whole - CENT:  # all of it can be had
