@@ -66,7 +66,7 @@ def features(n: int, _: Path) -> Step:
 
 
 def tasks(n: int, folder: Path) -> Step:
-    X, y = numbers(100, 5)
+    X, _ = numbers(100, 5)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=folder / "tasks.db", random_state=0)
     bits = X > 0
     life.learn_many([(f"t{i}", bits, bits[:, i % 5]) for i in range(n)])

@@ -162,8 +162,8 @@ def test_offers_that_cost_next_to_nothing_are_bought_on_all_rows():
     )  # fmt: skip
     source = thrifty.Source.from_array(X, feature_names=[f"f{j}" for j in range(20)])
     life = thrifty.Lifetime(prices=prices, random_state=0)
-    learned = life.learn("t", source, y, spend="5 %")
-    assert learned.model.table_.n_rows == 300
+    learned = life.learn("t", source, y, spend="25 %")
+    assert learned.model.table_.n_rows == 300 and learned.model.table_.first == 10
     assert set(range(3)) <= set(learned.model.table_.features.tolist())
 
 

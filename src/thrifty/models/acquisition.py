@@ -503,7 +503,8 @@ def standard_ranks(values: Floats) -> Floats:
         warnings.simplefilter("ignore", RuntimeWarning)  # columns of nothing but gaps
         ranks = rankdata(values, axis=0, nan_policy="omit").astype(np.float64)
         spread = np.nanstd(ranks, axis=0)
-        return np.nan_to_num((ranks - np.nanmean(ranks, axis=0)) / np.where(spread, spread, np.inf))
+        away = (ranks - np.nanmean(ranks, axis=0)) / np.where(spread, spread, np.inf)
+    return np.asarray(np.nan_to_num(away))
 
 
 def _predicted(known: Floats, others: Floats) -> Floats:

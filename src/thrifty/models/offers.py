@@ -100,7 +100,8 @@ class Offers:
         """All offers, each the one with the least to pay for a new feature beside those before."""
         sizes = np.array([len(unit) for unit in self.units], dtype=np.float64)
         each = self.prices / sizes
-        left, taken = np.flatnonzero(self.tied).tolist(), []
+        left: list[int] = np.flatnonzero(self.tied).tolist()
+        taken: list[int] = []
         at, when = 0.0, np.zeros(len(each))
         while left:
             more = [(self.cost([*taken, i]) - at) / sizes[i] for i in left]
@@ -112,7 +113,8 @@ class Offers:
         # what comes cheaply once another was taken stays behind it
         for i, j in itertools.pairwise(taken):
             each[j] = max(each[i], each[j])
-        return np.lexsort((when, each)).tolist()
+        ranked: list[int] = np.lexsort((when, each)).tolist()
+        return ranked
 
     def narrowing(self, some: Sequence[int], score: Floats) -> list[list[int]]:
         """Ever fewer of some offers: each time those with least score for the money they save.
