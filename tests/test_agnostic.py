@@ -118,22 +118,6 @@ def test_a_restart_counts_only_tasks_from_scratch():
     assert counts.restarted() == Counts(seen=3, restarts=1)
 
 
-def test_deeper_trees_are_improved_from_nothing_after_a_restart():
-    """The unfinished tree of a failed attempt belongs to the representation that is forgotten."""
-    family = thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper())
-    life = thrifty.Lifetime(family, agnostic=thrifty.agnostic.Restart(1))
-    restarts = 0
-    for task in thrifty.streams.trees(12, 40, 3, 400, 4, random_state=3):
-        before = life.representation
-        learned = life.learn(task.name, task.X, task.y)
-        assert learned.model.tree_ == task.target
-        if learned.route == "scratch" and len(before):
-            assert len(life.representation) == 1
-            assert life.representation[0].split == task.target.split
-            restarts += 1
-    assert restarts >= 2
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_survives_json(rule):
     assert rule_from_dict(json.loads(json.dumps(rule_to_dict(rule)))) == rule

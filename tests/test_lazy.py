@@ -39,39 +39,6 @@ def test_a_source_is_asked_for_paths_only(seed):
     assert np.array_equal(model.predict_proba(source), model.predict_proba(X))
 
 
-def test_real_values_and_missing_ones():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(300, 8))
-    y = (X[:, 1] > 0.2) ^ (X[:, 3] > 0)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    model = thrifty.TreeClassifier(max_depth=4, missing="larger-child").fit(X, y)
-    source = thrifty.Source.from_array(X, allow_missing=True)
-    assert np.array_equal(model.predict(source), model.predict(X))
-    assert model.receipt_.max_cells_per_example <= 4
-
-
-def test_lifetime_models_ask_a_paid_source():
-    stream = thrifty.streams.trees(3, 40, 2, 300, 3, random_state=2)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    for task in stream:
-        life.learn(task.name, task.X, task.y)
-    X = stream[0].X
-    asked = []
-
-    def laboratory(examples, features):
-        asked.extend((e, f) for e in examples for f in features)
-        return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
-
-    source = thrifty.Source.from_callable(
-        laboratory, name="provider", examples=range(300), features=[f"x{i}" for i in range(40)]
-    )
-    model = life["task-0000"].model
-    first = life.predict("task-0000", source)
-    assert np.array_equal(first, model.predict(X))
-    assert len(asked) == len(set(asked)) == first.receipt.cells
-    assert life.predict("task-0000", source).receipt.cells == 0  # the ledger remembers
-
-
 def test_confidence_stops_early_and_says_how_sure():
     model, X = learned_tree(5, rows=600)
     whole = thrifty.metered(model, X)

@@ -75,14 +75,6 @@ def test_prices_count():
     assert life.quote("c", X.copy(), X[:, 3]).reuse_cost == 800.0
 
 
-def test_owned_cells_are_not_quoted_again():
-    X = np.random.default_rng(0).random((100, 6)) < 0.5
-    source = thrifty.Source.from_array(X)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()))
-    life.learn("first", source, X[:, 2])
-    assert life.quote("second", source, X[:, 3]).scratch_cells_at_most == 0
-
-
 def test_one_class_costs_nothing():
     life = thrifty.Lifetime(thrifty.Trees())
     quote = life.quote("flat", np.eye(4, dtype=bool), [1, 1, 1, 1])

@@ -25,16 +25,6 @@ def test_importing_thrifty_imports_no_library():
     assert not there & {*HEAVY, "numpy", "scipy", "rich", "typer"}
 
 
-def test_every_public_name_can_be_had_by_itself():
-    import thrifty
-
-    for name in thrifty.__all__:
-        assert getattr(thrifty, name) is not None
-    assert set(thrifty.__all__) <= set(dir(thrifty))
-    with pytest.raises(AttributeError, match="has no attribute 'Treez'"):
-        _ = thrifty.Treez
-
-
 @pytest.mark.parametrize("word", ["--help", "--version"])
 def test_help_and_version_import_no_library(word):
     run = f"""

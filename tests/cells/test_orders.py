@@ -145,25 +145,6 @@ def test_the_lists_of_the_other_sets_are_read():
     assert groups.price(["exang", "slope", "oldpeak"]) == 89.3
 
 
-def test_a_test_may_be_bought_for_the_discount_it_opens():
-    prices = PriceList({"dear": 100, "cheap": 5}, discounts={"g": {"dear": 1, "cheap": 4}})
-    assert prices.price(["dear"]) == 6.0
-    assert prices.price(["dear"], owned=["cheap"]) == 1.0
-
-
-def test_a_fee_that_only_some_of_an_order_needs_is_weighed():
-    """A check-up fills height and sodium; for height alone it is not worth the needle."""
-    prices = PriceList(
-        {"height": 3, "na": 4},
-        orders={"check-up": (2, ["height", "na"])},
-        fees={"needle": (9, ["na"])},
-    )
-    assert prices.price(["height"]) == 3.0
-    assert prices.price(["na"]) == 11.0
-    assert prices.price(["height", "na"]) == 11.0
-    assert prices.price(["height"], owned=["na"]) == 2.0
-
-
 def test_rows_of_the_same_kind_are_priced_at_once():
     prices = PriceList({"a": 3, "b": 3}, orders={"ab": (4, ["a", "b"])})
     tariff = prices.tariff(["a", "b"])
@@ -171,10 +152,6 @@ def test_rows_of_the_same_kind_are_priced_at_once():
     assert tariff.price(owned, np.array([True, True])).tolist() == [4.0, 3.0, 0.0, 4.0]
     assert tariff.price(np.zeros((1, 2), bool), owned).tolist() == [0.0, 3.0, 4.0, 0.0]
     assert tariff.marginal.tolist() == [3.0, 3.0]
-
-
-def test_a_single_price_next_to_an_order_counts_now():
-    assert PriceList({"a": 1, "b": 1}, orders={"ab": (7, ["a", "b"])}).price(["a"]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -258,21 +235,6 @@ def test_an_order_fills_and_what_it_fills_beside_is_owned():
             now = cells.receipt()
             assert (now.cost - before.cost, now.cells - before.cells) == (cost, n)
     assert provider.bill().twice == [], "what is known is not asked for again"
-
-
-def test_derived_features_follow_from_what_orders_fill():
-    prices = PriceList(
-        {"tt4": 4, "t4u": 4, "age": 0},
-        orders={"thyroid": (6, ["tt4", "t4u"])},
-        derived={"fti": ["tt4", "t4u"], "fti>1": ["fti"]},
-    )
-    _, *both = doors(prices, ["tt4", "t4u", "age", "fti", "fti>1"], concurrency=3)
-    for cells in both:
-        cells.get([0], [4])
-        assert cells.receipt().cost == 6.0
-        cells.get([1], [0])
-        cells.get([1, 0], [3])
-        assert cells.receipt().cost == 6.0 + 4.0 + 4.0
 
 
 def test_a_feature_may_be_computed_from_several():

@@ -13,8 +13,7 @@ import thrifty
 from tests.crash import Crash, crash_at
 from thrifty import Source
 from thrifty.cells import Ledger
-from thrifty.cells.ledger.book import on_point
-from thrifty.errors import BadInput, BadParameter, PurchaseInDoubt, StoreError
+from thrifty.errors import BadInput, BadParameter, StoreError
 from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import FakeProvider
@@ -191,20 +190,6 @@ def test_inside_a_running_event_loop():
     assert anyio.run(cell).tolist() == [[provider.value("p0", "f0")]]
 
 
-def test_the_same_patient_in_two_tasks_is_the_same_cell():
-    provider, life = (
-        FakeProvider(),
-        thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9)),
-    )
-    for task, ids in (("one", IDS[:60]), ("two", IDS[40:100])):
-        source = provider.source(ids, FEATURES, prices=1)
-        life.learn(task, source, [provider.value(e, "f4") for e in ids])
-    assert provider.bill().twice == []
-    bill = life.bill()
-    assert bill["cells"].sum() == sum(provider.bill().cells.values()) == life.balance().spent
-    assert bill["reused_cells"][1] == 20, "the twenty patients of both, on the one feature needed"
-
-
 def test_integers_and_text_name_the_same_example():
     provider, book = FakeProvider(), ledger()
     Cells(provider.source([7, 8], ["a"], prices=1), ledger=book).get([0, 1], [0])
@@ -226,27 +211,6 @@ def test_a_provider_gets_ids_as_the_user_wrote_them():
     assert seen == [7, 8] and all(type(i) is int for i in seen)
 
 
-def test_predictions_pay_through_the_lifetimes_ledger(tmp_path):
-    provider, store = FakeProvider(), tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store, budget=thrifty.Budget(10**9))
-    train = provider.source(IDS[:50], FEATURES, prices=2)
-    life.learn("t", train, [provider.value(e, "f4") for e in IDS[:50]])
-    before = provider.bill().calls
-    new = provider.source(IDS[40:70], FEATURES, prices=2)
-    right = [provider.value(e, "f4") for e in IDS[40:70]]
-    with pytest.raises(BadInput, match=r"life\.predict"):
-        life["t"].model.predict(new)
-    first = life.predict("t", new)
-    assert first.values.tolist() == right
-    assert first.receipt.cells == 20, "ten of the thirty were paid for in learning"
-    assert provider.bill().calls == before + 1
-    again = thrifty.Lifetime.open(store)
-    other = provider.source(IDS[40:70], FEATURES, prices=2)
-    assert again.predict("t", other).values.tolist() == right
-    assert provider.bill().calls == before + 1, "paid for in another process"
-    assert again.balance().spent == 2 * sum(provider.bill().cells.values())
-
-
 def test_a_source_that_costs_is_not_read_outside_a_lifetime():
     provider = FakeProvider()
     source = provider.source(IDS, FEATURES, prices=1)
@@ -262,23 +226,6 @@ def test_there_is_no_way_around_the_ledger():
     for look in (lambda: source.read([0], [0]), lambda: source.columns([0]), source.tiles):
         with pytest.raises(BadInput, match="through a ledger"):
             look()
-
-
-@pytest.mark.parametrize("point", ["after-intent", "after-call", "before-settle"])
-def test_with_keys_a_crash_resolves_itself(tmp_path, point):
-    provider = FakeProvider(idempotent=True)
-    path = tmp_path / "s.db"
-    store = SQLiteStore(path)
-    source = provider.source(IDS[:4], ["a"], prices=1)
-    with pytest.raises(BaseException) as caught, crash_at(point):
-        Cells(source, ledger=Ledger(store.book("x", {}, {})), task="t").get(range(4), [0])
-    assert isinstance(caught.value, Crash) or caught.group_contains(Crash)
-    on_point(None)
-    again = Ledger(SQLiteStore(path).book("x", {}, {}))
-    cells = Cells(source, ledger=again, task="t")  # opening it is enough
-    assert again.open_purchases() == []
-    assert cells.get(range(4), [0]).shape == (4, 1)
-    assert provider.bill().twice == [] and again.balance().spent == 4.0
 
 
 def test_what_a_claim_brings_is_not_bought_again(tmp_path):
@@ -307,21 +254,6 @@ def _dies_after(write, times):
         return write(*arguments)
 
     return limited
-
-
-def test_an_interrupted_purchase_is_in_doubt_at_once(tmp_path):
-    def ask(ids, names):
-        raise KeyboardInterrupt
-
-    source = Source.from_callable(ask, name="provider", examples=["p"], features=["a"], prices=3)
-    book = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
-    with pytest.raises(BaseException) as caught:
-        Cells(source, ledger=book).get([0], [0])
-    assert isinstance(caught.value, KeyboardInterrupt) or caught.group_contains(KeyboardInterrupt)
-    assert [p.status for p in book.open_purchases()] == ["doubt"]
-    assert book.balance().reserved == 3.0
-    with pytest.raises(PurchaseInDoubt):
-        Cells(source, ledger=book).get([0], [0])
 
 
 @pytest.mark.parametrize(

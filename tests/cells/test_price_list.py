@@ -7,8 +7,6 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import thrifty
 from thrifty import Budget, PriceList, Source
@@ -63,61 +61,10 @@ def test_amounts_read_well():
     assert amount_text(12_000_000) == "12"
 
 
-def test_a_panel_is_drawn_once_per_example():
-    prices = PriceList({"a": 1, "b": 2, "c": 4}, fees={"blood": (10, ["a", "b"])})
-    for cells in both(prices, ["a", "b", "c"]):
-        assert cells.prices.tolist() == [11.0, 12.0, 4.0]
-        for rows, features, cost in (
-            ([0, 1], [0], 22),  # two draws, two cells
-            ([0], [1], 2),  # the needle is in already
-            ([2], [0, 1], 13),  # one draw for both
-            ([3], [2], 4),  # not in the panel
-        ):
-            before = cells.receipt().cost
-            cells.get(rows, features)
-            assert cells.receipt().cost - before == cost
-
-
-def test_one_call_fills_several_features():
-    provider = FakeProvider()
-    prices = PriceList({"d": 1}, orders={"record": (7, ["a", "b", "c"])})
-    cells = paid(prices, ["a", "b", "c", "d"], provider)
-    cells.get([0, 1], [1])
-    assert provider.bill().calls == 1
-    assert cells.receipt().cost == 14.0
-    assert cells.receipt().cells == 6, "all that the call filled was bought"
-    cells.get([0, 1], [0, 2])
-    assert (provider.bill().calls, cells.receipt().cost) == (1, 14.0)
-    cells.get([0], [3])
-    assert cells.receipt().cost == 15.0
-
-
 def test_a_call_larger_than_the_provider_takes_is_refused():
     prices = PriceList(None, orders={"record": (7, ["a", "b", "c"])})
     with pytest.raises(BadInput, match="3 features cannot be made"):
         paid(prices, ["a", "b", "c"], max_features=2).get([0], [0])
-
-
-def test_derived_features_are_free_once_their_parent_is_there():
-    prices = PriceList({"tsh": 20, "age": 1}, derived={"tsh>4": "tsh", "tsh>10": "tsh"})
-    for cells in both(prices, ["tsh", "tsh>4", "tsh>10", "age"]):
-        cells.get([0], [1])
-        assert cells.receipt().cost == 20.0
-        cells.get([0], [0, 2])
-        assert cells.receipt().cost == 20.0
-        cells.get([0, 1], [2, 3])
-        assert cells.receipt().cost == 42.0
-
-
-def test_a_derived_feature_inside_a_panel_needs_the_draw_too():
-    prices = PriceList(
-        {"tsh": 20, "t4": 3}, fees={"blood": (5, ["tsh", "t4"])}, derived={"tsh>4": "tsh"}
-    )
-    for cells in both(prices, ["tsh", "t4", "tsh>4"]):
-        cells.get([0], [2])
-        assert cells.receipt().cost == 25.0
-        cells.get([0], [0, 1])
-        assert cells.receipt().cost == 28.0
 
 
 def test_the_parent_of_derived_features_need_not_be_a_feature():
@@ -219,44 +166,6 @@ def test_currencies_are_not_mixed():
     paid(PriceList(1, currency="EUR"), ["a"], book=book)
     with pytest.raises(MixedCurrencies, match="pays in EUR and the price list is in USD"):
         paid(PriceList(1, currency="USD"), ["a"], book=book)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    requests=st.lists(
-        st.tuples(
-            st.lists(st.integers(0, 5), min_size=1, max_size=4),
-            st.lists(st.integers(0, 4), min_size=1, max_size=4),
-        ),
-        min_size=1,
-        max_size=6,
-    ),
-    concurrency=st.integers(1, 3),
-    max_examples=st.integers(1, 4),
-)
-def test_the_bill_equals_a_count_by_hand(requests, concurrency, max_examples):
-    """Panels, derived features and own prices, any order of requests, any batches."""
-    features = ["a", "b", "c", "t", "t>1"]
-    prices = PriceList(
-        {"a": 1, "b": 2, "c": 4, "t": 8}, fees={"p": (16, ["a", "t"])}, derived={"t>1": "t"}
-    )
-    provider = FakeProvider()
-    cells = paid(prices, features, provider, concurrency=concurrency, max_examples=max_examples)
-    table = np.array([[provider.value(e, f) for f in features] for e in IDS])
-    free = Cells(Source.from_array(table, feature_names=features), prices)
-    seen: set[tuple[int, int]] = set()
-    for rows, asked in requests:
-        assert (cells.get(rows, asked) == table[np.ix_(rows, asked)]).all()
-        free.get(rows, asked)
-        seen |= {(r, f) for r in rows for f in asked}
-    own = {0: 1, 1: 2, 2: 4, 3: 0, 4: 0}
-    expected = sum(own[f] for _, f in seen)
-    expected += 16 * len({r for r, f in seen if f in (0, 3, 4)})
-    expected += 8 * len({r for r, f in seen if f in (3, 4)})
-    assert cells.receipt().cost == free.receipt().cost == expected
-    assert cells.receipt().cells == free.receipt().cells == len(seen)
-    assert cells.receipt().max_cells_per_example == free.receipt().max_cells_per_example
-    assert provider.bill().twice == []
 
 
 def test_budgets_hold_on_arrays_before_the_look():

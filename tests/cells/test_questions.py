@@ -317,18 +317,6 @@ def test_a_cost_that_is_none_is_never_booked(cost):
     assert 0 <= cells.receipt().cost <= 2
 
 
-def test_a_function_of_ones_own_may_say_what_it_cost():
-    def look_up(ids, names):
-        return thrifty.Answered([[1 for _ in names] for _ in ids], cost=[0.25 for _ in ids])
-
-    source = Source.from_callable(
-        look_up, name="own", examples=["a", "b"], features=["x"], prices=1
-    )
-    cells = Cells(source, ledger=ledger(), task="t")
-    cells.get([0, 1], [0])
-    assert cells.receipt().cost == 0.5
-
-
 def test_connections_are_kept_while_questions_are_asked():
     texts = [f"text {i}" for i in range(60)]
     with LocalChatServer(lambda text, question: "yes") as server:

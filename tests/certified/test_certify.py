@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from thrifty.certified.certify import _BETTORS, ErrorRates, Wealth, _Run, certificate_of, certify
+from thrifty.certified.certify import _BETTORS, ErrorRates, Wealth, _Run, certify
 from thrifty.certified.plan import (
     GAINS,
     Strata,
@@ -214,31 +214,6 @@ def test_rows_that_are_known_certify_nothing():
                    known=known, wrong=wrong & known)  # fmt: skip
     assert agreement(n, 0.95).deficit(wrong, done.bought) <= 0
     assert not done.bought[~known].all() or done.bought.all()
-
-
-def test_agree_of_1_asks_about_every_row():
-    done = certify(
-        agreement(30, 1.0),
-        np.full(30, 0.01),
-        np.zeros(30, dtype=int),
-        lambda rows: np.zeros(len(rows), dtype=bool),
-        alpha=0.05,
-        rng=np.random.default_rng(0),
-    )
-    assert done.bought.all() and not done.by_chance
-
-
-def test_few_rows_are_said_to_be_few():
-    done = certify(
-        agreement(40, 0.95),
-        np.full(40, 0.01),
-        np.zeros(40, dtype=int),
-        lambda rows: np.zeros(len(rows), dtype=bool),
-        alpha=0.05,
-        rng=np.random.default_rng(0),
-    )
-    certificate = certificate_of(done, 0.95, 0, 3.8, "USD")
-    assert "checked on 59" in str(certificate) and certificate.confidence == 1.0
 
 
 @pytest.mark.parametrize("level", [0, -1, 1.5, "much"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sqlite3
 import stat
@@ -183,16 +182,6 @@ def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):
     left = sqlite3.connect(store).execute("SELECT answer FROM purchases").fetchall()
     assert all(answer is None for (answer,) in left)
     assert not holds(store.read_bytes(), SECRET)
-
-
-def test_without_a_word_what_was_learned_is_exported_and_no_cell(tmp_path):
-    store, out = tmp_path / "s.db", tmp_path / "all.json"
-    life, _, _ = clinic(store)
-    run("store", "export", store, "--out", out)
-    told = json.loads(out.read_text())
-    assert [task["task"] for task in told["tasks"]] == ["t"]
-    assert told["tasks"][0]["cost"] == life.balance().spent > 0
-    assert told["tasks"][0]["model"] and told["family"]
 
 
 def test_cells_of_providers_and_of_tables_are_exported_with_who_bought_them(tmp_path):

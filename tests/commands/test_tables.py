@@ -169,8 +169,3 @@ def test_options_of_a_table_are_not_for_task_files(tmp_path):
     (tmp_path / "tasks.yaml").write_text("source: {csv: a.csv}")
     asked = run("learn", tmp_path / "tasks.yaml", "--label", "ill", ok=False)
     assert "--label is for tables" in str(asked.exception)
-
-
-def test_a_table_without_a_label_says_what_to_do(tmp_path):
-    messy(tmp_path / "a.csv", 0, 40)
-    assert "--label" in str(run("learn", tmp_path / "a.csv", ok=False).exception)

@@ -51,14 +51,6 @@ def test_lists():
     assert_same(one_by_one(family, tasks), life)
 
 
-@pytest.mark.parametrize("rule", [thrifty.agnostic.Restart(1), thrifty.agnostic.Doubling()])
-def test_rules_for_unrelated_tasks(rule):
-    expected = one_by_one(thrifty.Trees(max_depth=4), stream(16), agnostic=rule)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4), agnostic=rule)
-    life.learn_many(stream(16), n_jobs=2)
-    assert_same(expected, life)
-
-
 def test_tasks_that_share_a_source_reuse_each_others_cells():
     task = stream(1)[0]
     source = thrifty.Source.from_array(task.X)

@@ -20,7 +20,6 @@ from thrifty.errors import (
     BadInput,
     BudgetExceeded,
     MalformedAnswer,
-    NotBilled,
     ProviderError,
     PurchaseInDoubt,
     ThriftyError,
@@ -189,12 +188,6 @@ def test_a_stopped_process_is_alive(tmp_path, tools):
     os.kill(pid, signal.SIGCONT)
     assert tools.wait_for(pid) == 0
     assert later.balance().spent == 1
-
-
-def elsewhere(monkeypatch):
-    """From here on every other process looks like one of another machine."""
-    monkeypatch.setattr(owner, "is_alive", lambda _: None)
-    monkeypatch.setattr("thrifty.cells.ledger.purchase.is_alive", lambda _: None)
 
 
 def test_the_intent_is_looked_at_again_right_before_the_call(tmp_path, monkeypatch):
@@ -377,10 +370,3 @@ def test_repeating_doubts_minds_the_concurrency():
     door(counting, of, idempotent=True, concurrency=2).get([0], [0])
     assert of.open_purchases() == []
     assert (provider.bill().calls, most) == (6, 2)
-
-
-def test_a_refusal_of_a_first_try_frees_the_money():
-    provider, of = FakeProvider(faults=["refuse"]), ledger()
-    with pytest.raises(NotBilled):
-        door(provider.ask, of).get([0], [0])
-    assert of.open_purchases() == [] and of.balance().reserved == 0

@@ -248,22 +248,3 @@ def test_kinds_that_say_nothing(tmp_path):
     clinic()[0].to_csv(path, index=False)
     said = run("learn", path, "--kinds", "t3", ok=False)
     assert "--kinds must be NAME=number" in str(said.exception)
-
-
-def test_semicolons_decimal_commas_dashes_and_empty_labels_together(tmp_path):
-    """A spreadsheet's file: a dash among decimal commas is a gap, an empty label no class."""
-    rng = np.random.default_rng(0)
-    tsh = np.exp(rng.normal(size=200))
-    lines = ["patient;TSH;age;ill"]
-    for i, value in enumerate(tsh):
-        mark = "-" if i % 7 == 0 else f"{value:.2f}".replace(".", ",")
-        label = "" if i % 20 == 0 else "yes" if value > 1 else "no"
-        lines.append(f"p{i};{mark};{50 + i % 30};{label}")
-    table, store = tmp_path / "jan.csv", tmp_path / "life.db"
-    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    given = ["learn", str(table), "--label", "ill", "--id", "patient", "--store", str(store)]
-    done = CliRunner().invoke(app, given)
-    assert done.exit_code == 0, done.output
-    with thrifty.Lifetime.open(store) as life:
-        assert life["ill"].model.classes_.tolist() == ["no", "yes"]
-        assert life._bill_rows()[0]["cells"] <= 190 * 2, "nothing is bought on rows without a label"

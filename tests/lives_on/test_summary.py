@@ -50,8 +50,3 @@ def test_a_frame_of_answers_says_how_sure_each_is():
     assert frame["sure"].tolist() == made.sure.tolist() == [w == "sure" for w in made.stopped]
     assert frame["probability"].tolist() == made.probabilities.max(axis=1).tolist()
     assert frame["sure"].sum() > 0 and frame["cost"].sum() == made.receipt.cost
-
-
-def test_modules_are_there_after_the_import():
-    assert callable(thrifty.serving.serving_model) and callable(thrifty.testing.family_checks)
-    assert thrifty.stopping.StoppingRule is not None

@@ -76,14 +76,6 @@ def test_quality_is_kept(model: ModelClassifier) -> None:
     assert str(again) == str(model)
 
 
-def test_a_model_without_a_card_says_so() -> None:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(200, 2))
-    model = ModelClassifier(LogisticRegression()).fit(X, X[:, 0] > 0)
-    assert not hasattr(model, "card_")
-    assert model.quality_.auc.value > 0.99
-
-
 def test_an_own_estimator_is_measured_when_asked():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 12))

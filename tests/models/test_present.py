@@ -68,15 +68,6 @@ def test_nobody_pays_for_a_gap(kind, spend, prices):
     assert len(model.predict(np.where(mask, X, np.nan))) == N
 
 
-def test_enough_money_buys_all_that_exists_and_no_more():
-    X, mask, y = ward()
-    life = thrifty.Lifetime(random_state=0)
-    source = lab(X, mask, 1)
-    learned = life.learn("a", source, (y > 0.8).astype(int), spend="100 %")
-    assert learned.receipt.cells <= mask.sum()
-    assert learned.receipt.cost == learned.receipt.cells
-
-
 def test_rows_without_a_label_leave_the_gaps_of_the_others_where_they_are():
     X, mask, y = ward()
     labels = [None if i % 3 == 0 else int(v > 0.8) for i, v in enumerate(y)]

@@ -79,14 +79,6 @@ def test_rare_categories_share_a_bin():
     assert bins.codes(np.array([2.0, 3.0, 7.0])).tolist() == [2, 2, NOWHERE]
 
 
-def test_a_value_that_many_share_gets_its_own_bin():
-    values = np.concatenate([np.zeros(700), np.arange(1.0, 301.0)])
-    bins = make_bins(values, np.ones(1000), max_bins=10)
-    assert bins.codes(np.array([-1.0, 0.0, 0.5, 1.0]))[:2].tolist() == [0, 0]
-    assert bins.codes(np.array([1.0]))[0] == 1
-    assert len(bins) == 5  # 0, three quantiles of the rest, gaps
-
-
 def test_more_than_two_classes():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(500, 3))

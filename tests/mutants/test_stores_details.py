@@ -66,13 +66,6 @@ def test_after_a_fork_another_thread_of_the_parent_may_use_the_store(tmp_path):
     assert listed == [[]]
 
 
-def test_a_lifetime_is_opened_again(tmp_path):
-    path = str(tmp_path / "s.db")
-    thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path).learn("a", [[0], [1]], [0, 1])
-    again = thrifty.Lifetime.open(path)
-    assert list(again) == ["a"] and again.family == thrifty.Trees(max_depth=3)
-
-
 def test_a_rule_of_ones_own_goes_on_as_it_was_given(tmp_path):
     """Not as a copy from its parameters: what else it holds, a connection say, is not stored."""
 

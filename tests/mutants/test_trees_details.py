@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
 import thrifty
 from thrifty import kernels
 from thrifty.errors import BadInput
-from thrifty.powers.model import MonomialRegressor, PolynomialRegressor
 from thrifty.trees import scratch
 from thrifty.trees.drawing import draw_tree
 from thrifty.trees.flat import flatten
@@ -56,12 +53,6 @@ def test_so_many_nodes_are_counted_at_once_that_their_counts_take_64_mebibytes()
     tiles = np.zeros((2**18 // (2 * kernels.TILE), 1, 1), dtype=np.uint64)  # 1 MiB for two classes
     made = scratch.batches([None] * 130, tiles, 2)
     assert [len(some) for some in made] == [64, 64, 2]
-
-
-def test_models_of_powers_show_themselves_as_scikit_learn_asks():
-    given = inspect.signature(BaseEstimator.__repr__).parameters["N_CHAR_MAX"].default
-    for model in (MonomialRegressor, PolynomialRegressor):
-        assert inspect.signature(model.__repr__).parameters["N_CHAR_MAX"].default == given
 
 
 def test_a_race_from_scratch_buys_a_part():

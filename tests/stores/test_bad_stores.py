@@ -234,18 +234,6 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
     assert secret.encode() not in path.read_bytes()
 
 
-def test_a_provider_that_returns_more_than_was_asked(tmp_path):
-    source = thrifty.Source.from_callable(
-        lambda ids, names: np.ones((len(ids) + 1, len(names))),
-        name="provider",
-        examples=["p", "q"],
-        features=["a"],
-        prices=1,
-    )
-    with pytest.raises(thrifty.errors.MalformedAnswer, match="no more and no less"):
-        Cells(source, ledger=Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))).get([0], [0])
-
-
 def test_a_damaged_block_is_an_error_and_not_a_value(tmp_path):
     path, provider = tmp_path / "s.db", FakeProvider()
     source = provider.source(["p", "q"], ["a"], prices=1)

@@ -9,9 +9,7 @@ import pytest
 
 import thrifty
 from tests.trees.definitions import is_grown_from
-from thrifty.cells import Ledger
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.stores import MemoryStore
 from thrifty.trees.improve_rep import cut_at
 from thrifty.trees.tree import MOST_DEPTH, affix, stump
 
@@ -104,27 +102,6 @@ def test_what_an_estimator_learns_alone_is_what_a_lifetime_learns_from_scratch()
         alone = thrifty.TreeClassifier().fit(X, y)
         life = thrifty.Lifetime(thrifty.Trees(max_depth=9))
         assert life.learn("task", X, y).model.tree_ == alone.tree_
-
-
-def test_a_source_is_asked_only_for_the_cells_on_each_path():
-    y = labels_of(BOOLEANS)
-    model = thrifty.TreeClassifier().fit(BOOLEANS, y)
-    asked = []
-
-    def provider(examples, features):
-        asked.append((len(examples), list(features)))
-        columns = [int(name[1:]) for name in features]
-        return BOOLEANS[np.ix_(np.asarray(examples), columns)]
-
-    source = thrifty.Source.from_callable(
-        provider, name="provider", examples=list(range(200)), features=[f"x{i}" for i in range(12)]
-    )
-    cells = thrifty.protocol.Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
-    assert (model.ask(cells, np.arange(200)).values == y).all()
-    on_paths = sum(n * len(features) for n, features in asked)
-    root = model.tree_.split.feature
-    assert on_paths == 200 + int((BOOLEANS[:, root] == 0).sum())  # "or": one test, or two
-    assert (model.predict(thrifty.Source.from_array(BOOLEANS)) == y).all()
 
 
 def test_a_source_with_gaps_follows_the_larger_child():

@@ -149,13 +149,6 @@ def test_zero_gain_splits_are_raced_too():
     assert race_all_features(Cells(X), read_classes(y), entropy) == full_tree(X, y)
 
 
-def test_contradictory_rows_are_an_error_as_without_racing():
-    X = np.zeros((6, 3), dtype=bool)
-    life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.trees.Race()))
-    with pytest.raises(ContradictoryLabels, match="agree on every feature"):
-        life.learn("noise", X, [0, 1, 0, 1, 0, 1])
-
-
 def test_a_lifetime_of_races_is_the_lifetime_without():
     full = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()))
     raced = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Race()))

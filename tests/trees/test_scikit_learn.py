@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import thrifty
@@ -41,13 +40,6 @@ def test_every_excuse_is_used():
         for _, check in estimator_checks_generator(estimator)
     }
     assert set(EXPECTED) <= names
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_parameters_are_only_assigned(estimator):
-    twin = clone(estimator)
-    assert twin.get_params() == estimator.get_params()
-    assert not [name for name in vars(twin) if name.endswith("_")]
 
 
 @pytest.mark.parametrize("max_depth", [0, -2, 1.5, "3", True])

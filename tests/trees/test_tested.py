@@ -78,13 +78,6 @@ def test_answers_buy_paths_only():
     assert cells.receipt().cells == 3
 
 
-def test_a_row_without_a_value_follows_the_larger_child():
-    X = np.array([[np.nan], [2.0]])
-    cells = Cells(thrifty.Source.from_array(X, allow_missing=True))
-    tree = Node(Split(0, 1.0), Leaf(0, (5.0, 0.0)), Leaf(1, (0.0, 9.0)))
-    assert tested.answers(tree, cells, np.array([0, 1])).tolist() == [1, 1]
-
-
 def test_too_few_rows_use_them_all():
     X, y = two_levels(200, np.random.default_rng(2))
     attempt = family().use_rep(KNOWN, Cells(X), read_classes(y))
@@ -151,7 +144,3 @@ def test_real_values():
 def test_shares_lie_between_0_and_1(how):
     with pytest.raises(BadParameter, match="strictly between 0 and 1"):
         thrifty.trees.Tested(**how)
-
-
-def test_it_survives_a_round_trip():
-    assert thrifty.Trees.from_dict(family().to_dict()) == family()

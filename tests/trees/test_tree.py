@@ -108,16 +108,6 @@ def test_induced_is_conflict_and_induce(tree, metafeatures):
         assert suggested.at(path).tolist() == expected
 
 
-def test_induce_of_the_paper_is_the_node_laid_on_u():
-    f = Node(Split(1), EMPTY, Node(Split(2), EMPTY, stump(3)))
-    grown = Node(Split(1), EMPTY, Node(Split(2), EMPTY, EMPTY))
-    assert induce(grown, (), (True, True), f) == Split(3)
-    assert not conflict(grown, (), (True, True), f)
-    other = Node(Split(1), EMPTY, Node(Split(7), EMPTY, EMPTY))
-    assert conflict(other, (), (True, True), f)
-    assert induce(grown, (True, True), (True, True), f) == Split(1)
-
-
 @settings(deadline=None, max_examples=25)
 @given(st.lists(skeletons(n_features=3, depth=2), min_size=1, max_size=2), st.data())
 def test_dt_of_f_is_the_closure(metafeatures, data):
