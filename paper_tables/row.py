@@ -9,13 +9,13 @@ from typing import Any
 from paper_tables.point import Grid, Point
 from thrifty.agnostic import Rule
 from thrifty.protocol import AnyFamily
-from thrifty.streams import Task
+from thrifty.streams import StreamTask
 from thrifty.typing import LabelsLike
 
 __all__ = ["Condition", "Form", "GrowthClaim", "RowLearner", "Row", "Seen", "Terms"]
 
 
-def _as_posed(task: Task) -> LabelsLike:
+def _as_posed(task: StreamTask) -> LabelsLike:
     return task.y
 
 
@@ -25,7 +25,7 @@ class RowLearner:
 
     family: AnyFamily
     rule: Rule | None = None
-    labels: Callable[[Task], LabelsLike] = _as_posed
+    labels: Callable[[StreamTask], LabelsLike] = _as_posed
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class Row:
     says: str
     full: Grid
     quick: Grid
-    stream: Callable[[Point, int], Iterable[Task]]
+    stream: Callable[[Point, int], Iterable[StreamTask]]
     learners: Callable[[Point], Mapping[str, RowLearner]]
     upper: Callable[[Point, str, Seen], float | None]
     lower: Callable[[Point, Seen], float | None]
     forms: tuple[Form, ...]
     growth: tuple[GrowthClaim, ...] = ()
     conditions: Callable[[Point], Iterable[Condition]] = field(default=lambda point: ())
-    right: Callable[[Any, Task], bool] = field(default=lambda model, task: True)
+    right: Callable[[Any, StreamTask], bool] = field(default=lambda model, task: True)
 
     @property
     def fitted(self) -> str:

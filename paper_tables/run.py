@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from paper_tables.point import Point
 from paper_tables.row import Row, Seen
 from thrifty.lifetime import Learned, Lifetime
-from thrifty.streams import Task
+from thrifty.streams import StreamTask
 from thrifty.typing import Json, JsonLike, LabelsLike
 
 __all__ = ["COLUMNS", "run_point"]
@@ -27,7 +27,7 @@ class _Tally:
     """What one learner bought; everything but ``bad_task_cells`` is of good tasks only."""
 
     life: Lifetime
-    labels: Callable[[Task], LabelsLike]
+    labels: Callable[[StreamTask], LabelsLike]
     cells: int = 0
     scratch_tasks: int = 0
     scratch_cells: int = 0
@@ -70,7 +70,7 @@ def run_point(row: Row, point: Point, seed: int) -> list[Json]:
     return [_record(row, point, seed, name, tally) for name, tally in tallies.items()]
 
 
-def _learn(row: Row, tally: _Tally, task: Task) -> None:
+def _learn(row: Row, tally: _Tally, task: StreamTask) -> None:
     learned = tally.life.learn(task.name, task.X, tally.labels(task), good=task.good)
     tally.add(learned, task.good, row.right(learned.model, task))
 

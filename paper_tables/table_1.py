@@ -8,7 +8,7 @@ from typing import Any
 from paper_tables.point import Grid, Point
 from paper_tables.row import Condition, Form, GrowthClaim, Row, RowLearner, Seen
 from thrifty import bounds, streams
-from thrifty.streams import Task
+from thrifty.streams import StreamTask
 from thrifty.trees import Lists, Paper, Race, Trees, WarmUp
 from thrifty.trees.model import TreeClassifier
 
@@ -54,7 +54,7 @@ _LISTS_QUICK = Grid(
 )
 
 
-def _same_tree(model: TreeClassifier, task: Task) -> bool:
+def _same_tree(model: TreeClassifier, task: StreamTask) -> bool:
     return bool(model.tree_ == task.target)
 
 
@@ -69,8 +69,10 @@ def _letters(p: Point) -> dict[str, int]:
     }
 
 
-def _stream(make: Callable[..., Iterable[Task]]) -> Callable[[Point, int], Iterable[Task]]:
-    def posed(p: Point, seed: int) -> Iterable[Task]:
+def _stream(
+    make: Callable[..., Iterable[StreamTask]],
+) -> Callable[[Point, int], Iterable[StreamTask]]:
+    def posed(p: Point, seed: int) -> Iterable[StreamTask]:
         return make(
             p.n_tasks, p.n_features, p.n_metafeatures, p.n_examples, p.max_depth, random_state=seed
         )

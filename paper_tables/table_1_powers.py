@@ -16,7 +16,7 @@ from thrifty import bounds
 from thrifty.powers import Monomials, Polynomials
 from thrifty.powers.paper_monomials import rows_for_slopes
 from thrifty.powers.paper_polynomials import REFIT_ROWS
-from thrifty.streams import Task, monomials, polynomials
+from thrifty.streams import StreamTask, monomials, polynomials
 from thrifty.streams.power_tasks import metafeatures, product
 
 __all__ = ["POWER_ROWS"]
@@ -65,7 +65,7 @@ _SUMS_QUICK = Grid(
 )
 
 
-def _stream(p: Point, seed: int) -> Iterable[Task]:
+def _stream(p: Point, seed: int) -> Iterable[StreamTask]:
     return monomials(
         p.n_tasks, p.n_features, p.n_metafeatures, p.n_examples, p.max_depth, random_state=seed
     )
@@ -97,7 +97,7 @@ def _conditions(p: Point) -> list[Condition]:
     ]
 
 
-def _same(model: Any, task: Task) -> bool:
+def _same(model: Any, task: StreamTask) -> bool:
     return bool(model.exponents_ == task.target)
 
 
@@ -130,14 +130,14 @@ def _terms(p: Point, seen: Seen) -> dict[str, float]:
     }
 
 
-def _sum_stream(p: Point, seed: int) -> Iterable[Task]:
+def _sum_stream(p: Point, seed: int) -> Iterable[StreamTask]:
     return polynomials(
         p.n_tasks, p.n_features, p.n_metafeatures, p.n_examples, p.max_depth, p.max_terms,
         random_state=seed, metafeature_degree=2, one_by_one=True,
     )  # fmt: skip
 
 
-def _with_target(task: Task) -> KnownTarget:
+def _with_target(task: StreamTask) -> KnownTarget:
     """Exact correlations, as the paper's theorem assumes."""
     return KnownTarget(task.y, task.target)
 
@@ -167,7 +167,7 @@ def _sum_upper(p: Point, learner: str, seen: Seen) -> float | None:
     )
 
 
-def _same_terms(model: Any, task: Task) -> bool:
+def _same_terms(model: Any, task: StreamTask) -> bool:
     return set(model.terms_) == set(task.target)
 
 

@@ -28,7 +28,7 @@ from thrifty import bounds
 from thrifty.agnostic import Balanced, Doubling, Expansion, Restart, Rule
 from thrifty.powers import Monomials
 from thrifty.protocol import AnyFamily
-from thrifty.streams import Task, adversary
+from thrifty.streams import StreamTask, adversary
 from thrifty.streams.adversary import Strategy, Target
 from thrifty.trees import Paper, Race, Trees
 from thrifty.typing import Fields
@@ -110,8 +110,8 @@ def _lower(bound: Callable[..., float], with_r: bool) -> Callable[[Point, Seen],
     return lower
 
 
-def _stream(strategy: Strategy, target: Target) -> Callable[[Point, int], Iterable[Task]]:
-    def posed(p: Point, seed: int) -> Iterable[Task]:
+def _stream(strategy: Strategy, target: Target) -> Callable[[Point, int], Iterable[StreamTask]]:
+    def posed(p: Point, seed: int) -> Iterable[StreamTask]:
         return adversary(
             strategy,
             p.n_tasks,
@@ -126,7 +126,7 @@ def _stream(strategy: Strategy, target: Target) -> Callable[[Point, int], Iterab
     return posed
 
 
-def _same(model: Any, task: Task) -> bool:
+def _same(model: Any, task: StreamTask) -> bool:
     if isinstance(task.target, dict):
         return bool(model.exponents_ == task.target)
     return bool(model.tree_ == task.target)

@@ -18,10 +18,10 @@ import thrifty
 
 #: those that are filled while they are used, and handed to nobody
 FILLED = {
-    "cells.ledger.compacted.Facts", "cells.ledger.meter._Kept",
+    "cells.ledger.compacted.Facts", "cells.ledger.meter._KeptTable",
     "commands.demo.Demo", "commands.demo.Digits", "commands.demo.Stream",
     "lazy.walk.Walked",
-    "lifetime.purging._Kept", "lifetime.many._Work", "powers.pursuit._Beam",
+    "lifetime.purging._KeptModel", "lifetime.many._Work", "powers.pursuit._Beam",
     "powers.paper_polynomials.Bases",
     "powers.paper_polynomials.SampleCorrelations", "powers.lattice._LatticeSearch",
     "testing.provider.Bill", "trees.scratch.Pending",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from thrifty.engines import Pool, open_pool
 from thrifty.lifetime import Lifetime
 from thrifty.streams import trees
-from thrifty.streams.tree_tasks import Task
+from thrifty.streams.tree_tasks import StreamTask
 from thrifty.trees import Paper, Trees
 from thrifty.typing import Json
 
@@ -85,7 +85,7 @@ def _row(
     }
 
 
-def _loop(tasks: list[Task]) -> None:
+def _loop(tasks: list[StreamTask]) -> None:
     life = Lifetime(Trees(4, Paper()))
     for task in tasks:
         life.learn(task.name, task.X, task.y)

@@ -39,7 +39,7 @@ R = TypeVar("R")
 Given = TypeVar("Given", covariant=True)
 
 
-class Promise(Protocol[Given]):
+class StartedWork(Protocol[Given]):
     """Work that was started."""
 
     def result(self) -> Given:
@@ -52,7 +52,7 @@ class Pool(ABC):
     n_jobs: int
 
     @abstractmethod
-    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
+    def submit(self, function: Callable[..., R], *args: object) -> StartedWork[R]:
         """Start the work; the answer's ``result()`` waits for it."""
 
     def share(self, value: object) -> object:
@@ -77,7 +77,7 @@ class Threads(Pool):
         self.n_jobs = n_jobs
         self._threads = ThreadPoolExecutor(n_jobs, thread_name_prefix="thrifty")
 
-    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
+    def submit(self, function: Callable[..., R], *args: object) -> StartedWork[R]:
         return self._threads.submit(function, *args)
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class Loky(Pool):
         made: Executor = get_reusable_executor(max_workers=self.n_jobs, timeout=300)
         return made
 
-    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
+    def submit(self, function: Callable[..., R], *args: object) -> StartedWork[R]:
         return _Again(self, function, args)
 
     def close(self) -> None:
@@ -152,10 +152,12 @@ class Dask(Pool):
                 )
         self.client = client
 
-    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
+    def submit(self, function: Callable[..., R], *args: object) -> StartedWork[R]:
         # Packed by us: a worker that cannot load what Dask has packed falls silent for ever.
         packed = _needed("distributed.protocol.pickle", "dask").dumps((function, args))
-        started: Promise[R] = self.client.submit(_unpacked, packed, pure=False, retries=_RETRIES)
+        started: StartedWork[R] = self.client.submit(
+            _unpacked, packed, pure=False, retries=_RETRIES
+        )
         return started
 
     # Nothing is scattered: what is scattered is lost with the worker that holds it.
@@ -190,7 +192,7 @@ class Ray(Pool):
             self._ray.init(include_dashboard=False, log_to_driver=False, logging_level=40, **local)
         self._known: dict[Callable[..., object], Any] = {}
 
-    def submit(self, function: Callable[..., R], *args: object) -> Promise[R]:
+    def submit(self, function: Callable[..., R], *args: object) -> StartedWork[R]:
         if function not in self._known:
             self._known[function] = self._ray.remote(max_retries=_RETRIES)(function)
         return _RayResult(self._ray, self._known[function].remote(*args))

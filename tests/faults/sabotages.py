@@ -189,7 +189,7 @@ def a_receipt_is_the_account_of_the_name(patch):
 
 def what_has_expired_is_asked_for_under_its_old_key(patch):
     """The provider then says what it said before and bills nothing: an old value taken for new."""
-    right_next, right_claim = next_calls.Asking.next, next_calls.Asking.can_claim
+    right_next, right_claim = next_calls.PlannedCalls.next, next_calls.PlannedCalls.can_claim
 
     def with_expired(self, pages, *given):
         blocking = pages.blocking
@@ -215,8 +215,8 @@ def what_has_expired_is_asked_for_under_its_old_key(patch):
             return self.source.idempotent and has_expired(self, old)
         return right_claim(self, old)
 
-    patch.setattr(next_calls.Asking, "next", with_expired)
-    patch.setattr(next_calls.Asking, "can_claim", claims)
+    patch.setattr(next_calls.PlannedCalls, "next", with_expired)
+    patch.setattr(next_calls.PlannedCalls, "can_claim", claims)
 
 
 def columns_are_younger_than_their_values(patch):
@@ -265,7 +265,7 @@ OF_A_DISK = {made.__name__: made for made in (what_was_written_late_counts_from_
 
 def a_list_is_believed_whatever_was_billed(patch):
     """What it says is free is asked for again, though bills beyond it have come."""
-    patch.setattr(next_calls.Asking, "costs", lambda self, pages, of: bool(of.block.price))
+    patch.setattr(next_calls.PlannedCalls, "costs", lambda self, pages, of: bool(of.block.price))
 
 
 #: shows where what is listed as free is billed; the tribunal's providers leave it free
@@ -409,7 +409,7 @@ def a_refused_call_charges_examples(patch):
 
 
 def a_part_is_claimed_under_the_key_of_the_whole(patch):
-    right, call = next_calls.Asking.can_claim, buying.call_provider
+    right, call = next_calls.PlannedCalls.can_claim, buying.call_provider
 
     def claims(self, old):
         if "#" not in old.key or old.key in next_calls.process().in_flight:
@@ -419,7 +419,7 @@ def a_part_is_claimed_under_the_key_of_the_whole(patch):
     async def as_the_whole(source, examples, features, key, *given, **named):
         return await call(source, examples, features, key.split("#")[0], *given, **named)
 
-    patch.setattr(next_calls.Asking, "can_claim", claims)
+    patch.setattr(next_calls.PlannedCalls, "can_claim", claims)
     patch.setattr(buying, "call_provider", as_the_whole)
 
 

@@ -77,7 +77,7 @@ def mixed(m, r, n, k, d, seed):
     order = np.random.default_rng(seed).permutation(m + r)
     for i in order.tolist():
         task, is_good = (good[i], True) if i < m else (bad[i - m], False)
-        yield thrifty.streams.Task(f"task-{i}", task.X, task.y, task.target, is_good)
+        yield thrifty.streams.StreamTask(f"task-{i}", task.X, task.y, task.target, is_good)
 
 
 @pytest.mark.parametrize("name", RULES)

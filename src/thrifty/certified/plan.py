@@ -38,9 +38,9 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.checks import a_probability
 
 __all__ = [
-    "Design",
     "GAINS",
     "Plan",
+    "SamplingDesign",
     "Strata",
     "Target",
     "agreement",
@@ -338,7 +338,7 @@ def make_plan(strata: Strata, known: float, to_gain: float) -> Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class SamplingDesign:
     """How rows are drawn and what is bet on them, group by group."""
 
     #: a row's share of the probability, before it is scaled to sum 1
@@ -348,7 +348,7 @@ class Design:
     stake: Floats
 
 
-def design(strata: Strata, known: float, bettors: tuple[float, ...]) -> Design:
+def design(strata: Strata, known: float, bettors: tuple[float, ...]) -> SamplingDesign:
     """Probabilities from the rates; bettors believe in rates moved by so much (in log-odds)."""
     rate, suspect = _suspected(strata, _moved(strata.rate, np.array(bettors)[:, None]), known)
     apart = np.maximum(suspect - rate, 1e-12) / np.maximum(suspect * (1 - suspect), 1e-12)
@@ -358,7 +358,7 @@ def design(strata: Strata, known: float, bettors: tuple[float, ...]) -> Design:
     mean = float(share @ strata.size / weight.sum())
     share = np.where(drawn, np.maximum(share, _EVEN * mean), 0.0)
     stake = apart @ (weight * share / np.where(drawn, strata.extra, 1.0)) / weight.sum()
-    return Design(share, suspect, stake)
+    return SamplingDesign(share, suspect, stake)
 
 
 def _moved(rate: Floats, by: Floats) -> Floats:

@@ -32,7 +32,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, Oracle
 from thrifty.checks import whole_number
-from thrifty.engines import LookedCells, Pool, Promise, open_pool
+from thrifty.engines import LookedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.lifetime.learned import Learned
@@ -71,7 +71,7 @@ class _Work:
     names: list[str] = field(default_factory=list)
     ys: list[LabelsLike] = field(default_factory=list)
     known: object = None
-    answer: Promise[_Answer | None] | None = None
+    answer: StartedWork[_Answer | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from thrifty.cells import Owned, Receipt, Source
 from thrifty.cells.features import told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike
 from thrifty.cells.sources.parquet import frame_of, opened_parquet, whole_parquet
-from thrifty.engines import LookedCells, Pool, Promise, open_pool
+from thrifty.engines import LookedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput, BadParameter, ThriftyError
 from thrifty.lazy import Asked, Asks
 from thrifty.lazy.stopping import StoppingRule
@@ -389,7 +389,7 @@ def _answered(
         runs.remember_for(job.model)
         job.answer(parts[0], None, most=1)  # what a model makes once is made once, here
     shared = pool.share(job)
-    coming, waiting = deque(parts), deque[tuple[Part, Promise[_Unbooked]]]()
+    coming, waiting = deque(parts), deque[tuple[Part, StartedWork[_Unbooked]]]()
     while coming or waiting:
         while coming and len(waiting) < _AHEAD * pool.n_jobs:
             part = coming.popleft()

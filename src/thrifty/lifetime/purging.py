@@ -60,7 +60,7 @@ class Purged:
 
 
 @dataclass(eq=False)
-class _Kept:
+class _KeptModel:
     """A model in a store: of which lifetime, task and version (0: the task's own row)."""
 
     pages: SqlPages
@@ -197,7 +197,7 @@ def _keys(pages: SqlPages, example: str) -> Ints:
     return np.array([key_of(source, example) for source in sources], dtype=np.uint64)
 
 
-def _models(pages: SqlPages) -> Iterator[_Kept]:
+def _models(pages: SqlPages) -> Iterator[_KeptModel]:
     """Every model of the store that keeps a table."""
     lifetimes = pages._run("SELECT id, family FROM lifetimes")
     for lifetime, family in lifetimes:
@@ -218,13 +218,13 @@ def _models(pages: SqlPages) -> Iterator[_Kept]:
                 told, n = data.get("feature_names"), int(version)
                 here = tuple(names[:told] if isinstance(told, int) else told or ())
                 numbered = n or present.get(str(task), 1)
-                yield _Kept(
+                yield _KeptModel(
                     there, int(lifetime), str(task), n, numbered, json.loads(own or family), data,
                     here, table_from_dict(data["table"]),
                 )  # fmt: skip
 
 
-def _borrowed(one: _Kept, values: Mapping[str, set[float]]) -> Bools:
+def _borrowed(one: _KeptModel, values: Mapping[str, set[float]]) -> Bools:
     """Rows without an id that hold what the example holds, and nothing else."""
     table = one.table
     alike = np.zeros(table.n_rows, dtype=bool)
@@ -243,7 +243,7 @@ def _among(value: float, held: set[float]) -> bool:
     return any(np.isclose(value, one, rtol=1e-6, atol=0, equal_nan=True) for one in held)
 
 
-def _fit_again(kept: list[_Kept]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _fit_again(kept: list[_KeptModel]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The same models on the other rows; names of those fitted again, and of those forgotten."""
     again: list[str] = []
     forgotten: list[str] = []
@@ -264,7 +264,7 @@ def _fit_again(kept: list[_Kept]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(dict.fromkeys(again)), tuple(dict.fromkeys(forgotten))
 
 
-def _without(one: _Kept, rest: Ints) -> Json:
+def _without(one: _KeptModel, rest: Ints) -> Json:
     """A model's plain data without some rows; one of a user's estimator is fitted when opened."""
     if one.data.get("fitted") is None:
         return {**one.data, "table": one.table.of_rows(rest).to_dict()}
@@ -274,7 +274,7 @@ def _without(one: _Kept, rest: Ints) -> Json:
     return {**model.of_rows(rest).to_dict(), "feature_names": one.data["feature_names"]}
 
 
-def _put(one: _Kept, data: Json, rest: Ints) -> None:
+def _put(one: _KeptModel, data: Json, rest: Ints) -> None:
     versions = VersionPages(one.pages)
     if one.version:
         versions.put_model(one.task, one.version, data)

@@ -32,7 +32,7 @@ from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.models.fits.beliefs import believe_columns, believe_rates
 from thrifty.models.fits.tree_ensembles import forest_of, is_boolean
 from thrifty.models.offers import CENT, Offers
-from thrifty.models.rows import Rows, Target
+from thrifty.models.rows import Rows, TaskLabels
 from thrifty.typing import AnyArray
 
 __all__ = ["Bought", "acquire", "score_features"]
@@ -112,7 +112,7 @@ class Bought:
 
 
 def acquire(
-    cells: Cells, targets: Sequence[Target], allowance: float,
+    cells: Cells, targets: Sequence[TaskLabels], allowance: float,
     background: tuple[Floats, Floats] | None = None, seed: int = 0,
 ) -> Bought:  # fmt: skip
     """Buy a table for one label or several, for at most ``allowance``.
@@ -121,7 +121,7 @@ def acquire(
     ----------
     cells : Cells
         the reader
-    targets : sequence of Target
+    targets : sequence of TaskLabels
         labels on its rows
     allowance : float
         what may be spent, in the unit of the prices
@@ -135,7 +135,7 @@ def acquire(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 20))
     >>> cells = Cells(X)
-    >>> bought = acquire(cells, [Target((X[:, 4] > 0).astype(int), 2)], 1600.0)
+    >>> bought = acquire(cells, [TaskLabels((X[:, 4] > 0).astype(int), 2)], 1600.0)
     >>> bool(bought.ranked(3)[0] == 4), cells.receipt().cost <= 1600
     (True, True)
     """
@@ -144,7 +144,7 @@ def acquire(
 
 class _Acquisition:
     def __init__(
-        self, cells: Cells, targets: Sequence[Target], allowance: float,
+        self, cells: Cells, targets: Sequence[TaskLabels], allowance: float,
         background: tuple[Floats, Floats] | None, seed: int,
     ) -> None:  # fmt: skip
         self.cells, self.targets, self.left, self.seed = cells, targets, float(allowance), seed
@@ -339,7 +339,7 @@ class _Acquisition:
                 "that were bought. Check what the source fills in, or bring other rows."
             )
 
-    def _block(self, features: Ints) -> tuple[Floats, list[Target]]:
+    def _block(self, features: Ints) -> tuple[Floats, list[TaskLabels]]:
         n = min(self.n, _SCORED_ROWS)
         values = np.column_stack([self.columns[f][:n] for f in features.tolist()])
         rows = self.rows.upto(n)
@@ -422,7 +422,7 @@ class _Acquisition:
         )
 
 
-def score_features(values: Floats, targets: Sequence[Target], seed: int = 0) -> Floats:
+def score_features(values: Floats, targets: Sequence[TaskLabels], seed: int = 0) -> Floats:
     """Believed effects and importances, each summing to one; NaN for what is not known."""
     alone = _alone(values, targets, None)
     found = alone / max(float(alone.sum()), 1e-300)
@@ -431,7 +431,7 @@ def score_features(values: Floats, targets: Sequence[Target], seed: int = 0) -> 
 
 
 def _alone(
-    values: Floats, targets: Sequence[Target], background: tuple[Floats, Floats] | None
+    values: Floats, targets: Sequence[TaskLabels], background: tuple[Floats, Floats] | None
 ) -> Floats:
     """What each feature is believed to explain by itself, over all labels."""
     if background is not None:
@@ -463,7 +463,7 @@ def _alone(
 
 
 def _forest(
-    values: Floats, targets: Sequence[Target], seed: int
+    values: Floats, targets: Sequence[TaskLabels], seed: int
 ) -> tuple[Floats | None, float | None]:
     """Of extra trees on bootstrap samples: importances, and how rows outside them are ranked."""
     rows = np.flatnonzero(np.all([target.known for target in targets], axis=0))
@@ -525,7 +525,7 @@ def _predicted(known: Floats, others: Floats) -> Floats:
     return found
 
 
-def _rank_z(said: Floats, target: Target) -> float | None:
+def _rank_z(said: Floats, target: TaskLabels) -> float | None:
     """Mann and Whitney's z of two classes; None of more."""
     codes = np.unique(target.codes)
     if len(codes) != 2:

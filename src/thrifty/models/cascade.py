@@ -30,7 +30,7 @@ from thrifty.cells.features import checked_indices
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = [
-    "CascadeCells", "Step", "find_steps", "for_predictions", "on_cascade", "step_to_dict",
+    "CascadeCells", "CascadeStep", "find_steps", "for_predictions", "on_cascade", "step_to_dict",
     "steps_from", "way_of",
 ]  # fmt: skip
 
@@ -55,7 +55,7 @@ _OUTRIGHT = 0.4
 
 
 @dataclass(frozen=True)
-class Step:
+class CascadeStep:
     """How one thing is asked.
 
     Attributes
@@ -132,7 +132,7 @@ def _entropy(p: Floats) -> float:
     return float(-(some * np.log(some)).sum())
 
 
-def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[Step, ...]:
+def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[CascadeStep, ...]:
     """How each thing with alternatives is asked, from a few rows that are bought with both.
 
     Of three and more alternatives the cheapest and the dearest count, the others are features of
@@ -162,7 +162,7 @@ def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[St
 
 def _steps(
     cells: Cells, ends: Sequence[tuple[int, int]], counts: Mapping[int, Floats], prices: Floats
-) -> Iterable[Step]:
+) -> Iterable[CascadeStep]:
     pooled: dict[int, Floats] = {}
     for found in counts.values():
         k = len(found)
@@ -181,19 +181,19 @@ def _steps(
         again, alone = way
         share = float(joint[list(again)].sum() / joint.sum())
         likely = tuple(float(v) for v in joint.argmax(axis=1))
-        yield Step(c, d, tuple(map(float, again)), likely, share, alone)
+        yield CascadeStep(c, d, tuple(map(float, again)), likely, share, alone)
 
 
 def for_predictions(
-    steps: Sequence[Step], features: Iterable[int], prices: Floats
-) -> tuple[Step, ...]:
+    steps: Sequence[CascadeStep], features: Iterable[int], prices: Floats
+) -> tuple[CascadeStep, ...]:
     """How a model asks, whose features are given most useful first: those of the dear one outright.
 
     As many as keep a row's price at a part of what the dear ones alone cost. A model that was
     fitted to last answers reads the dear one's as well: where these say yes they agree, and a no
     is truer.
 
-    >>> steps = [Step(j, j + 9, (1.0,), (0.0, 0.0), 0.2) for j in range(9)]
+    >>> steps = [CascadeStep(j, j + 9, (1.0,), (0.0, 0.0), 0.2) for j in range(9)]
     >>> order, prices = [11, 9, 10, *range(12, 18)], np.repeat([0.1, 1.0], 9)
     >>> [s.cheap for s in for_predictions(steps, order, prices) if s.alone]
     [2]
@@ -237,24 +237,24 @@ def _as_dear(cells: Cells, cheap: int, dear: int, values: Floats) -> Floats:
     return out
 
 
-def on_cascade(cells: Cells, steps: Sequence[Step]) -> Cells:
+def on_cascade(cells: Cells, steps: Sequence[CascadeStep]) -> Cells:
     """The same door, where things are asked step by step; one whose cheap feature is not here is
     asked of the dear one."""
     here = [s for s in steps if not cells.absent[[s.cheap, s.dear]].any()]
     return CascadeCells(cells, here) if here else cells
 
 
-def steps_from(data: Iterable[JsonLike]) -> tuple[Step, ...]:
+def steps_from(data: Iterable[JsonLike]) -> tuple[CascadeStep, ...]:
     """The inverse of ``[step_to_dict(s) for s in steps]``, for models in stores."""
     steps = []
     for one in data:
         again, instead = (tuple(map(float, one[name])) for name in ("again", "instead"))
         cheap, dear, share = int(one["cheap"]), int(one["dear"]), float(one["share"])
-        steps.append(Step(cheap, dear, again, instead, share, bool(one["alone"])))
+        steps.append(CascadeStep(cheap, dear, again, instead, share, bool(one["alone"])))
     return tuple(steps)
 
 
-def step_to_dict(step: Step) -> Json:
+def step_to_dict(step: CascadeStep) -> Json:
     """Plain data, for JSON."""
     return asdict(step)
 
@@ -269,13 +269,13 @@ class CascadeCells(Cells):
     >>> import thrifty
     >>> X = np.array([[0, 0], [1, 0], [1, 1]], dtype=bool)
     >>> prices = thrifty.PriceList([1, 10], alternatives={"crp": ["x0", "x1"]})
-    >>> step = Step(0, 1, (1.0,), (0.0, 0.0), 0.5)
+    >>> step = CascadeStep(0, 1, (1.0,), (0.0, 0.0), 0.5)
     >>> cells = CascadeCells(Cells(X, prices), [step])
     >>> cells.get([0, 1, 2], [1])[:, 0].tolist(), cells.receipt().cost, cells.prices.tolist()
     ([False, False, True], 23.0, [0.0, 6.5])
     """
 
-    def __init__(self, cells: Cells, steps: Sequence[Step]) -> None:
+    def __init__(self, cells: Cells, steps: Sequence[CascadeStep]) -> None:
         self.__dict__.update(cells.__dict__)  # the same account, meter and bill
         self._plain = cells
         climbed = [s for s in steps if not s.alone]

@@ -22,7 +22,7 @@ from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 if TYPE_CHECKING:
     from thrifty.models.held.classifier import ModelClassifier
     from thrifty.models.held.regressor import ModelRegressor
-    from thrifty.models.learning import Learned
+    from thrifty.models.learning import LearnedTable
     from thrifty.models.updating import Updated
 
 __all__ = ["Models"]
@@ -138,13 +138,13 @@ class Models:
 
     def use_rep(
         self, representation: Memory, cells: Cells, labels: Labels | Numbers
-    ) -> Found[Learned]:
+    ) -> Found[LearnedTable]:
         whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
         return self.learn_together(representation, cells, [whole])[0]
 
     def learn_together(
         self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
-    ) -> list[Found[Learned]]:
+    ) -> list[Found[LearnedTable]]:
         """One task, or several on the same rows: one table for all, a model of each."""
         from thrifty.models.cascade import for_predictions
         from thrifty.models.learning import learn_tasks, with_steps
@@ -170,7 +170,7 @@ class Models:
 
     def learn_again(
         self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
-    ) -> list[Learned | None]:
+    ) -> list[LearnedTable | None]:
         """Fit earlier tasks again on all that is known of their rows; None: the old one stays.
 
         Where rows that the old model never saw can judge both, the new one must not be worse.
@@ -190,10 +190,10 @@ class Models:
 
     def from_scratch(
         self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
-    ) -> Found[Learned]:
+    ) -> Found[LearnedTable]:
         return self.use_rep(Memory(), cells, labels)
 
-    def improve_rep(self, representation: Memory, found: Found[Learned]) -> Memory:
+    def improve_rep(self, representation: Memory, found: Found[LearnedTable]) -> Memory:
         taught = found.grown
         if not isinstance(taught, _TaughtTable):
             return representation
@@ -220,7 +220,7 @@ class Models:
         return representation.after(lesson, n_features)
 
     def estimator(
-        self, model: Learned, labels: Labels | Numbers, feature_names: Sequence[str]
+        self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
         from thrifty.models.held.classifier import ModelClassifier
         from thrifty.models.held.regressor import ModelRegressor

@@ -18,15 +18,15 @@ from thrifty.models.acquisition import Bought, acquire, score_features
 from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.cascade import Step, find_steps, on_cascade
+from thrifty.models.cascade import CascadeStep, find_steps, on_cascade
 from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
 from thrifty.models.memory import Lesson, Memory, words_of
-from thrifty.models.rows import Target, target_of_classes, target_of_numbers
+from thrifty.models.rows import TaskLabels, target_of_classes, target_of_numbers
 from thrifty.models.table import MOST_FEATURES, Table
 from thrifty.typing import EstimatorLike
 
 __all__ = [
-    "Learned", "allowance_of", "learn_again", "learn_tasks", "read_cells", "what_is_known",
+    "LearnedTable", "allowance_of", "learn_again", "learn_tasks", "read_cells", "what_is_known",
     "with_steps",
 ]  # fmt: skip
 
@@ -45,7 +45,7 @@ _SEEN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedTable:
     """A table, what was fitted on it, and what the task teaches later ones."""
 
     table: Table
@@ -55,7 +55,7 @@ class Learned:
     #: what is said of its rows by models that did not see them
     left_out: Floats | None = None
     #: how things with alternatives are asked
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CascadeStep, ...] = ()
     #: why money was kept, where it was
     stopped: str = ""
 
@@ -69,7 +69,7 @@ def learn_tasks(
     *,
     predictions: int | None = None,
     errors: ArrayLike | None = None,
-) -> list[Learned]:
+) -> list[LearnedTable]:
     """Buy one table for all tasks within the reader's allowance, and fit each of them.
 
     ``predictions``: how many are to come, where that is known; the model then keeps no more
@@ -93,7 +93,7 @@ def learn_tasks(
     words = words_of(cells)
     lesson = _lesson(bought, targets, words)
     return [
-        Learned(table, model, lesson if i == 0 else Lesson(useful=lesson.useful), words, said,
+        LearnedTable(table, model, lesson if i == 0 else Lesson(useful=lesson.useful), words, said,
                 stopped=bought.stopped)
         for i, (table, (model, said)) in enumerate(zip(tables, fitted))
     ]  # fmt: skip
@@ -105,7 +105,7 @@ def learn_again(
     features: Sequence[Ints],
     estimator: EstimatorLike | None,
     seed: int,
-) -> list[Learned]:
+) -> list[LearnedTable]:
     """Models of several tasks on all that is known of their rows now; nothing is bought.
 
     Each on the features that it has: other ones would make its predictions cost more.
@@ -124,11 +124,12 @@ def learn_again(
         fitted = fit_tables(tables, estimator, seed)
     words, useful = words_of(cells), Lesson(useful=known.features[:_USEFUL])
     return [
-        Learned(table, model, useful, words, said) for table, (model, said) in zip(tables, fitted)
+        LearnedTable(table, model, useful, words, said)
+        for table, (model, said) in zip(tables, fitted)
     ]
 
 
-def with_steps(cells: Cells, seed: int) -> tuple[Cells, tuple[Step, ...]]:
+def with_steps(cells: Cells, seed: int) -> tuple[Cells, tuple[CascadeStep, ...]]:
     """The reader as it is learned from, and how things with alternatives are asked there."""
     if not cells.alternatives:
         return cells, ()
@@ -177,7 +178,7 @@ def worth_keeping(
     return table.of_features(np.array([at[f] for f in kept], dtype=np.int64))
 
 
-def _target(task: PartlyLabelled) -> Target:
+def _target(task: PartlyLabelled) -> TaskLabels:
     if isinstance(task.labels, Numbers):
         return target_of_numbers(task.by_row)
     _check_classes(task.labels)
@@ -196,7 +197,7 @@ def _background(
     return memory.background(cells.n_features)
 
 
-def _table(cells: Cells, bought: Bought, target: Target, task: PartlyLabelled) -> Table:
+def _table(cells: Cells, bought: Bought, target: TaskLabels, task: PartlyLabelled) -> Table:
     """A task's part of what was bought: the rows that have its label."""
     features = bought.ranked(MOST_FEATURES)
     rows = bought.order
@@ -242,7 +243,7 @@ def _said(cells: Cells, table: Table, task: PartlyLabelled) -> Table:
 
 
 def _lesson(
-    bought: Bought, targets: Sequence[Target], words: Mapping[str, tuple[str, ...]]
+    bought: Bought, targets: Sequence[TaskLabels], words: Mapping[str, tuple[str, ...]]
 ) -> Lesson:
     """What was seen of Boolean features, each class by its share; and what was useful."""
     useful = bought.ranked(_USEFUL)
@@ -280,7 +281,7 @@ def _check_classes(labels: Labels) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownRows:
     """What is known of the rows, for all tasks: rows x features with holes."""
 
     features: Ints
@@ -288,7 +289,7 @@ class Known:
     values: Floats
     bought: Bools
 
-    def table(self, target: Target) -> Table:
+    def table(self, target: TaskLabels) -> Table:
         """One task's part: the rows that have its label."""
         known = np.flatnonzero(target.known[self.rows])
         at = self.rows[known]
@@ -305,7 +306,7 @@ def what_is_known(cells: Cells) -> Bools:
     return np.asarray(known)
 
 
-def read_known(cells: Cells, targets: Sequence[Target]) -> Known:
+def read_known(cells: Cells, targets: Sequence[TaskLabels]) -> KnownRows:
     """All that is known of the rows, as one table of the features that tell most."""
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets, np.asarray(cells.shared_prices) > 0)
@@ -314,7 +315,7 @@ def read_known(cells: Cells, targets: Sequence[Target]) -> Known:
     ours = [target.of_rows(rows) for target in targets]
     told = score_features(np.where(bought, values, np.nan), ours)
     best = np.argsort(-told, kind="stable")[:MOST_FEATURES]
-    return Known(features[best], rows, values[:, best], bought[:, best])
+    return KnownRows(features[best], rows, values[:, best], bought[:, best])
 
 
 def read_cells(cells: Cells, rows: Ints, features: Ints, bought: Bools) -> Floats:
@@ -326,7 +327,7 @@ def read_cells(cells: Cells, rows: Ints, features: Ints, bought: Bools) -> Float
     return values
 
 
-def _in_the_table(known: Bools, targets: Sequence[Target], paid: Bools) -> tuple[Ints, Ints]:
+def _in_the_table(known: Bools, targets: Sequence[TaskLabels], paid: Bools) -> tuple[Ints, Ints]:
     """Rows of which enough is known, and the features that are known on some of them."""
     labelled = np.any([target.known for target in targets], axis=0)
     known = known & labelled[:, None]

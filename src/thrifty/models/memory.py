@@ -42,21 +42,21 @@ _WIDEST = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class FeatureCounts:
     """How often each feature was sampled, was 1, and was useful, a line each; layers add up."""
 
     features: Ints
     counts: Ints
 
     @classmethod
-    def of(cls, features: Ints, looks: Floats, ones: Floats, useful: Ints) -> Counts:
+    def of(cls, features: Ints, looks: Floats, ones: Floats, useful: Ints) -> FeatureCounts:
         """From what one task saw; ``useful`` are the features that were, once each."""
         seen = np.rint(np.array([looks, ones, 0.0 * looks]) * _PARTS).astype(np.int64)
         used = np.outer([0, 0, 1], np.ones(len(useful), dtype=np.int64))
         return cls.together([cls(features, seen), cls(useful, used)])
 
     @classmethod
-    def together(cls, layers: Sequence[Counts]) -> Counts:
+    def together(cls, layers: Sequence[FeatureCounts]) -> FeatureCounts:
         """The sum of some."""
         every = np.concatenate([np.zeros(0, dtype=np.int64), *(one.features for one in layers)])
         known = np.unique(every).astype(np.int64)
@@ -65,9 +65,9 @@ class Counts:
             counts[:, np.searchsorted(known, layer.features)] += layer.counts
         return cls(known, counts)
 
-    def part(self, which: slice | Bools) -> Counts:
+    def part(self, which: slice | Bools) -> FeatureCounts:
         """Of some features."""
-        return Counts(self.features[which], self.counts[:, which])
+        return FeatureCounts(self.features[which], self.counts[:, which])
 
     def to_bytes(self) -> bytes:
         """Ascending features as steps, which compress well, and the counts."""
@@ -83,7 +83,7 @@ class Counts:
         )
 
     @classmethod
-    def from_bytes(cls, block: bytes) -> Counts:
+    def from_bytes(cls, block: bytes) -> FeatureCounts:
         """The inverse of :meth:`to_bytes`."""
         found = {name: part.astype(np.int64) for name, part in unpack_arrays(block).items()}
         features = np.cumsum(np.concatenate([found["first"], found["steps"]]))
@@ -99,21 +99,22 @@ class Counts:
 class Layered:
     """The layers of every block, the oldest first; immutable.
 
-    >>> one = Counts.of(np.array([3, 70_000]), np.array([2.0, 4.0]), np.ones(2), np.array([3]))
+    >>> twos = np.array([2.0, 4.0])
+    >>> one = FeatureCounts.of(np.array([3, 70_000]), twos, np.ones(2), np.array([3]))
     >>> first = Layered().plus(one)
     >>> both = first.plus(one.part(slice(0, 1)))
     >>> sorted(both.blocks), both.blocks[1] is first.blocks[1]
     ([0, 1], True)
     """
 
-    blocks: Mapping[int, tuple[Counts, ...]] = field(default_factory=dict)
+    blocks: Mapping[int, tuple[FeatureCounts, ...]] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Counts]:
+    def __iter__(self) -> Iterator[FeatureCounts]:
         """All layers, those of a block in the order in which they came."""
         for layers in self.blocks.values():
             yield from layers
 
-    def plus(self, layer: Counts) -> Layered:
+    def plus(self, layer: FeatureCounts) -> Layered:
         """With a further layer, cut into blocks."""
         blocks = dict(self.blocks)
         at = layer.features // _COLUMNS
@@ -123,22 +124,22 @@ class Layered:
             block = int(at[start])
             below, new = list(blocks.get(block, ())), layer.part(slice(start, end))
             while below and len(below[-1].features) < 2 * len(new.features):
-                new = Counts.together([below.pop(), new])
+                new = FeatureCounts.together([below.pop(), new])
             blocks[block] = (*below, new)
             start = end
         return Layered(blocks)
 
     @classmethod
-    def at(cls, places: Mapping[tuple[int, int], Counts]) -> Layered:
+    def at(cls, places: Mapping[tuple[int, int], FeatureCounts]) -> Layered:
         """The inverse of :meth:`named`: layers by block and level."""
-        blocks: dict[int, tuple[Counts, ...]] = {}
+        blocks: dict[int, tuple[FeatureCounts, ...]] = {}
         for block, level in sorted(places):
             if level != len(blocks.get(block, ())):
                 raise ValueError(f"a memory without level {len(blocks.get(block, ()))} of a block")
             blocks[block] = (*blocks.get(block, ()), places[block, level])
         return cls(blocks)
 
-    def named(self) -> dict[str, Counts]:
+    def named(self) -> dict[str, FeatureCounts]:
         """Every layer by its place, as a store names it."""
         return {
             f"{_LOOKS} {block} {level}": layer
@@ -200,8 +201,8 @@ class Memory:
         return iter(found.features[np.argsort(-found.counts[2], kind="stable")].tolist())
 
     @cached_property
-    def _useful(self) -> Counts:
-        return Counts.together([layer.part(layer.counts[2] > 0) for layer in self.counts])
+    def _useful(self) -> FeatureCounts:
+        return FeatureCounts.together([layer.part(layer.counts[2] > 0) for layer in self.counts])
 
     @property
     def words(self) -> dict[str, Words]:
@@ -219,7 +220,7 @@ class Memory:
     def after(self, lesson: Lesson, n_features: int) -> Memory:
         """The memory with what one more task taught."""
         counts, notes = self.counts, dict(self.notes)
-        seen = Counts.of(lesson.features, lesson.looks, lesson.ones, lesson.useful)
+        seen = FeatureCounts.of(lesson.features, lesson.looks, lesson.ones, lesson.useful)
         if len(seen.features):
             counts = counts.plus(seen)
         for name, words in lesson.words.items():
@@ -234,14 +235,14 @@ class Memory:
         """What a store rewrites after every task: a few numbers."""
         return {"n_features": self.n_features, "tasks": self.tasks}
 
-    def blocks(self) -> dict[str, Counts | Note]:
+    def blocks(self) -> dict[str, FeatureCounts | Note]:
         """The rest, by name; a block that is the same object as before is the same."""
         notes = {f"{_NOTE} {n.number} {_WORDS}{name}": n for name, n in self.notes.items()}
         return {**self.counts.named(), **notes}
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
-        every = Counts.together(list(self.counts))
+        every = FeatureCounts.together(list(self.counts))
         looked = base64.b64encode(every.to_bytes()).decode()
         words = {name: list(words) for name, words in self.words.items()}
         return {**self.head(), "looked": looked, "words": words}
@@ -268,12 +269,12 @@ def words_of(cells: Cells) -> dict[str, Words]:
 
 
 def _from_blocks(blocks: Mapping[str, bytes]) -> tuple[Layered, dict[str, Note]]:
-    looked: dict[tuple[int, int], Counts] = {}
+    looked: dict[tuple[int, int], FeatureCounts] = {}
     notes: dict[str, Note] = {}
     for name, block in blocks.items():
         kind, first, rest = name.split(" ", 2)
         if kind == _LOOKS:
-            looked[int(first), int(rest)] = Counts.from_bytes(block)
+            looked[int(first), int(rest)] = FeatureCounts.from_bytes(block)
         elif kind == _NOTE and rest.startswith(_WORDS):
             notes[rest.removeprefix(_WORDS)] = Note(int(first), tuple(json.loads(block)))
     return Layered.at(looked), notes
@@ -284,5 +285,5 @@ def _from_json(data: JsonLike) -> tuple[Layered, dict[str, Note]]:
     notes = {name: Note(i, tuple(words)) for i, (name, words) in said}
     if "looked" not in data:
         return Layered(), notes
-    every = Counts.from_bytes(base64.b64decode(data["looked"], validate=True))
+    every = FeatureCounts.from_bytes(base64.b64decode(data["looked"], validate=True))
     return Layered().plus(every) if len(every.features) else Layered(), notes

@@ -11,7 +11,7 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.typing import AnyArray
 
-__all__ = ["Rows", "Target", "target_of_classes", "target_of_numbers"]
+__all__ = ["Rows", "TaskLabels", "target_of_classes", "target_of_numbers"]
 
 #: of the order of rows that tasks of one lifetime have in common
 _SALT = 26
@@ -22,7 +22,7 @@ _LEAST = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class TaskLabels:
     """Labels of one task on all rows.
 
     Attributes
@@ -52,10 +52,10 @@ class Target:
         """Rows of each class."""
         return np.bincount(self.codes[self.known], minlength=self.n_codes)
 
-    def of_rows(self, rows: Ints) -> Target:
+    def of_rows(self, rows: Ints) -> TaskLabels:
         """Of some rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
-        return Target(self.codes[rows], self.n_codes, numbers)
+        return TaskLabels(self.codes[rows], self.n_codes, numbers)
 
     def labels_of(self, rows: Ints) -> AnyArray:
         """What a model of these rows is to say."""
@@ -75,12 +75,12 @@ class Target:
         return np.asarray(weight[codes], dtype=np.float64)
 
 
-def target_of_classes(codes: Ints, n_classes: int) -> Target:
+def target_of_classes(codes: Ints, n_classes: int) -> TaskLabels:
     """Of class codes; -1: no label."""
-    return Target(np.asarray(codes, dtype=np.int64), n_classes)
+    return TaskLabels(np.asarray(codes, dtype=np.int64), n_classes)
 
 
-def target_of_numbers(values: Floats) -> Target:
+def target_of_numbers(values: Floats) -> TaskLabels:
     """Of numbers, NaN for none; those of one fifth have one code."""
     values = np.asarray(values, dtype=np.float64)
     codes = np.full(len(values), -1, dtype=np.int64)
@@ -88,7 +88,7 @@ def target_of_numbers(values: Floats) -> Target:
     place = np.empty(len(known), dtype=np.int64)
     place[np.argsort(values[known], kind="stable")] = np.arange(len(known))
     codes[known] = place * _GROUPS // max(len(known), 1)
-    return Target(codes, _GROUPS, values)
+    return TaskLabels(codes, _GROUPS, values)
 
 
 class Rows:
@@ -99,14 +99,14 @@ class Rows:
     class rows that cost less come first, else all tasks of a lifetime have them in one order:
     what one task buys lies where the next one looks.
 
-    >>> rows = Rows(Cells(np.zeros((6, 1))), [Target(np.array([0, 0, 0, 0, 1, 1]), 2)])
+    >>> rows = Rows(Cells(np.zeros((6, 1))), [TaskLabels(np.array([0, 0, 0, 0, 1, 1]), 2)])
     >>> order = rows.upto(6)
     >>> (order >= 4).tolist()
     [True, False, True, False, False, False]
     """
 
     def __init__(
-        self, cells: Cells, targets: Sequence[Target], costs: Floats | None = None
+        self, cells: Cells, targets: Sequence[TaskLabels], costs: Floats | None = None
     ) -> None:
         base = cells.row_order(_SALT)
         base = base[np.any([target.known[base] for target in targets], axis=0)]

@@ -28,7 +28,7 @@ from thrifty.models.fits.folds import make_folds
 from thrifty.models.fits.quality import losses, said_left_out
 from thrifty.models.held.classifier import ModelClassifier
 from thrifty.models.held.regressor import ModelRegressor
-from thrifty.models.learning import Learned, allowance_of, read_cells, what_is_known
+from thrifty.models.learning import LearnedTable, allowance_of, read_cells, what_is_known
 from thrifty.models.memory import words_of
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray
@@ -263,7 +263,7 @@ def joined(old: Table, new: Table) -> Table:
     )
 
 
-def is_not_worse(new: Learned, old: object, task: PartlyLabelled, cells: Cells) -> bool:
+def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Cells) -> bool:
     """Whether a model that was fitted again, on more cells, may take the place of the old one.
 
     Judged on rows that the old one never saw, by what the new one said without them: that was

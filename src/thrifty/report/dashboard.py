@@ -315,7 +315,7 @@ register_url_convertor("number", _Number())
 
 def make_app(watcher: Watcher, place: str) -> Starlette:
     """The pages over what a watcher sees; ``place`` is the store, as a command names it."""
-    pages = _Pages(watcher, place)
+    pages = _DashboardPages(watcher, place)
     return Starlette(
         routes=[
             Route("/", pages.overview),
@@ -336,7 +336,7 @@ def make_app(watcher: Watcher, place: str) -> Starlette:
     )
 
 
-class _Pages:
+class _DashboardPages:
     def __init__(self, watcher: Watcher, place: str) -> None:
         self.watcher, self._place = watcher, place
         self.templates = templates()

@@ -78,7 +78,7 @@ def serve(
 
 def make_app(interviews: Interviews, token: str, port: int) -> Starlette:
     """The application; ``port`` is where it listens: what asks for another address is refused."""
-    pages = _Pages(interviews, token, port)
+    pages = _InterviewPages(interviews, token, port)
     return Starlette(
         routes=[
             Route("/", pages.people),
@@ -89,7 +89,7 @@ def make_app(interviews: Interviews, token: str, port: int) -> Starlette:
     )
 
 
-class _Pages:
+class _InterviewPages:
     def __init__(self, interviews: Interviews, token: str, port: int) -> None:
         self.interviews, self._token = interviews, token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}

@@ -10,7 +10,15 @@ from thrifty.streams.anchor_tasks import (
     lists,
 )
 from thrifty.streams.power_tasks import monomials, polynomials
-from thrifty.streams.tree_tasks import DeepStream, RealStream, Task, TreeStream, deep, reals, trees
+from thrifty.streams.tree_tasks import (
+    DeepStream,
+    RealStream,
+    StreamTask,
+    TreeStream,
+    deep,
+    reals,
+    trees,
+)
 
 __all__ = [
     "AdversaryStream",
@@ -19,7 +27,7 @@ __all__ = [
     "FamilyStream",
     "ListStream",
     "RealStream",
-    "Task",
+    "StreamTask",
     "TreeStream",
     "adversary",
     "anchored_families",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thrifty.agnostic import fewest_unrelated, most_unrelated
 from thrifty.checks import a_choice, whole_number
 from thrifty.errors import BadParameter
-from thrifty.streams.tree_tasks import Task
+from thrifty.streams.tree_tasks import StreamTask
 from thrifty.trees.tree import Leaf, Node, Split
 
 __all__ = ["AdversaryStream", "Strategy", "adversary"]
@@ -126,11 +126,11 @@ class AdversaryStream:
     def __len__(self) -> int:
         return self._open + self._closing
 
-    def __iter__(self) -> Iterator[Task]:
+    def __iter__(self) -> Iterator[StreamTask]:
         for i in range(len(self)):
             yield self[i]
 
-    def __getitem__(self, i: int) -> Task:
+    def __getitem__(self, i: int) -> StreamTask:
         if not 0 <= i < len(self):
             raise IndexError(f"the stream has {len(self)} tasks; there is no task {i}")
         feature = self.feature(i)
@@ -138,10 +138,10 @@ class AdversaryStream:
         name = f"task-{i:05d}"
         if self.target == "monomials":
             values = random.uniform(1.0, 2.0, (self.n_examples, self.n_features))
-            return Task(name, values, values[:, feature].copy(), {feature: 1}, self.good(i))
+            return StreamTask(name, values, values[:, feature].copy(), {feature: 1}, self.good(i))
         bits = self._bits(feature, random)
         tree = Node(Split(feature), Leaf(0), Leaf(1))
-        return Task(name, bits, bits[:, feature].astype(np.int64), tree, self.good(i))
+        return StreamTask(name, bits, bits[:, feature].astype(np.int64), tree, self.good(i))
 
     def good(self, i: int) -> bool:
         """Whether the target of task i is one of the metafeatures."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from thrifty.errors import BadParameter
-from thrifty.streams.tree_tasks import Task
+from thrifty.streams.tree_tasks import StreamTask
 
 __all__ = ["metafeatures", "monomials", "polynomials", "product"]
 
@@ -59,7 +59,7 @@ def monomials(
     high: float = 2.0,
     noise: float = 0.0,
     decimals: int | None = None,
-) -> Iterator[Task]:
+) -> Iterator[StreamTask]:
     """Tasks y = product of metafeatures, features uniform on [low, high], one at a time.
 
     The metafeatures are random monomials of degree ``metafeature_degree`` (3, or less where the
@@ -88,7 +88,7 @@ def monomials(
         y = np.prod(X[:, used] ** np.array([target[feature] for feature in used]), axis=1)
         if noise:
             y = y * np.exp(noise * random.standard_normal(n_examples))
-        yield Task(f"monomial-{number}", X, y, target)
+        yield StreamTask(f"monomial-{number}", X, y, target)
 
 
 Term = tuple[tuple[int, int], ...]
@@ -108,7 +108,7 @@ def polynomials(
     high: float = 1.0,
     noise: float = 0.0,
     one_by_one: bool = False,
-) -> Iterator[Task]:
+) -> Iterator[StreamTask]:
     """Tasks y = sum of terms, each a product of metafeatures; features uniform on [low, high].
 
     The metafeatures are random monomials of degree 1 up to ``metafeature_degree`` (half the
@@ -143,7 +143,7 @@ def polynomials(
             y += coefficient * np.prod(X[:, used] ** [power for _feature, power in term], axis=1)
         if noise:
             y = y * (1.0 + noise * random.standard_normal(n_examples))
-        yield Task(f"polynomial-{number}", X, y, target)
+        yield StreamTask(f"polynomial-{number}", X, y, target)
 
 
 def _terms(

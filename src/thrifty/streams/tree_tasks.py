@@ -59,7 +59,7 @@ from thrifty.typing import AnyArray
 __all__ = [
     "DeepStream",
     "RealStream",
-    "Task",
+    "StreamTask",
     "TreeStream",
     "deep",
     "draw_shape",
@@ -72,7 +72,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class StreamTask:
     """What a learner is shown (name, X, y) and what only the experimenter knows (target, good)."""
 
     name: str
@@ -82,7 +82,7 @@ class Task:
     good: bool = True
 
     def __repr__(self) -> str:
-        return f"Task({self.name!r}, {np.shape(self.X)[0]} examples x {np.shape(self.X)[1]})"
+        return f"StreamTask({self.name!r}, {np.shape(self.X)[0]} examples x {np.shape(self.X)[1]})"
 
 
 #: the share of a node's examples that goes to the child with the node's own lean
@@ -159,11 +159,11 @@ class TreeStream:
     def __len__(self) -> int:
         return self.n_tasks
 
-    def __iter__(self) -> Iterator[Task]:
+    def __iter__(self) -> Iterator[StreamTask]:
         for i in range(self.n_tasks):
             yield self[i]
 
-    def __getitem__(self, i: int) -> Task:
+    def __getitem__(self, i: int) -> StreamTask:
         if not 0 <= i < self.n_tasks:
             raise IndexError(f"the stream has {self.n_tasks} tasks; there is no task {i}")
         rng = np.random.default_rng([self.random_state, 1, i])
@@ -175,7 +175,7 @@ class TreeStream:
             learned = self._learned(X, y, target)
             if learned is not None:
                 self.accepted += 1
-                return Task(f"task-{i:04d}", X, y, learned)
+                return StreamTask(f"task-{i:04d}", X, y, learned)
         raise BadParameter(
             f"greedy learning missed {_TRIES} targets in a row: {self.n_examples} examples are too "
             f"few for trees of depth {self.max_depth} over {self.n_features} features. Use more "
@@ -375,7 +375,7 @@ class DeepStream(TreeStream):
         singles = order[k // 2 * deepest : k // 2 * (deepest + 1)]
         return (*chains, *map(stump, singles))
 
-    def __getitem__(self, i: int) -> Task:
+    def __getitem__(self, i: int) -> StreamTask:
         self._at = i
         return super().__getitem__(i)
 

@@ -89,7 +89,7 @@ class Candidates(Protocol):
         """A node was split: nodes below it will be asked for."""
 
 
-class Limits(TypedDict):
+class GrowthLimits(TypedDict):
     """How far a tree may grow; None: no limit."""
 
     max_depth: int | None

@@ -32,8 +32,8 @@ from thrifty.trees.growing import (
     AllFeatures,
     Candidates,
     Chosen,
+    GrowthLimits,
     Half,
-    Limits,
     OnStuck,
     Reason,
     Suggested,
@@ -78,7 +78,7 @@ def reuse_by_races(
     """
     suggested = Suggested(known, by_feature=learner.match == "feature")
     contest = Contest(cells, gain_named(learner.gain))
-    limits: Limits = {"max_depth": max_depth, "max_nodes": learner.max_nodes}
+    limits: GrowthLimits = {"max_depth": max_depth, "max_nodes": learner.max_nodes}
     tree = race_tree(contest, labels, suggested, _lose, **limits)
     if tree is not None:
         return Found("reused", tree)
@@ -170,7 +170,7 @@ def race_tree(
         return Chosen(won.split, *place.split(won))
 
     root = shuffled(contest.cells, labels)
-    limits: Limits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    limits: GrowthLimits = {"max_depth": max_depth, "max_nodes": max_nodes}
     try:
         return grow(root, candidates, one_by_one(best), on_stuck, **limits)
     except _Lost:

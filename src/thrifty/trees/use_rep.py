@@ -35,7 +35,7 @@ from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.columns import BooleanColumns, RowColumns
 from thrifty.trees.gains import Gain
-from thrifty.trees.growing import Half, Limits, Place, Reason, Suggested, grow, one_by_one
+from thrifty.trees.growing import GrowthLimits, Half, Place, Reason, Suggested, grow, one_by_one
 from thrifty.trees.tree import Path, Tree
 
 MATCH = ("feature", "threshold", "stored")
@@ -75,7 +75,7 @@ def use_rep(
     boolean = bool(cells.boolean.all())
     suggested = Suggested(metafeatures, by_feature=boolean or match == "feature")
     stop = _stop(boolean, max_depth, max_nodes)
-    limits: Limits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    limits: GrowthLimits = {"max_depth": max_depth, "max_nodes": max_nodes}
     try:
         if boolean:
             masks = BooleanColumns(cells, labels, gain)

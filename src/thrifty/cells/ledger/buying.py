@@ -21,7 +21,7 @@ from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
 from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
-from thrifty.cells.ledger.next_calls import Asking, lease
+from thrifty.cells.ledger.next_calls import PlannedCalls, lease
 from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_counts
@@ -72,7 +72,7 @@ class Buyer:
         self.lines = Lines()
         self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
         #: what it asks next, within which limits
-        self.asking = Asking(ledger, source, tariff, known, task)
+        self.asking = PlannedCalls(ledger, source, tariff, known, task)
         #: what an earlier run of this task has paid for and this one has not asked for, by rows
         self._held_on: dict[int, list[Purchase]] = {}
         self._elsewhere = 0

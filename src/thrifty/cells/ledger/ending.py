@@ -38,9 +38,9 @@ from thrifty.errors import (
 from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
-    from thrifty.cells.ledger.next_calls import Asking
+    from thrifty.cells.ledger.next_calls import PlannedCalls
 
-__all__ = ["LateAnswer", "Part", "cut", "end", "parts_beside", "table_of"]
+__all__ = ["EndedCells", "LateAnswer", "cut", "end", "parts_beside", "table_of"]
 
 Ends: TypeAlias = NDArray[np.int8]
 
@@ -53,7 +53,7 @@ class LateAnswer(UserWarning):
 
 
 def end(
-    asking: Asking,
+    asking: PlannedCalls,
     pages: Pages,
     purchase: Purchase,
     outcome: Outcome,
@@ -103,7 +103,7 @@ def end(
 
 
 def _answered(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
+    asking: PlannedCalls, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
 ) -> Ended:
     answer = outcome.answer
     if isinstance(answer, Answered) and answer.failed is not None:
@@ -119,7 +119,7 @@ def _answered(
 
 
 def _settled(
-    asking: Asking, pages: Pages, now: Purchase, answer: object, names: Names, came: float
+    asking: PlannedCalls, pages: Pages, now: Purchase, answer: object, names: Names, came: float
 ) -> tuple[Purchase, Exception | None]:
     done, problem = take_answer(
         pages,
@@ -143,7 +143,7 @@ def _settled(
 
 
 def _partly_answered(
-    asking: Asking, pages: Pages, now: Purchase, answer: Answered, ends: Ends, names: Names,
+    asking: PlannedCalls, pages: Pages, now: Purchase, answer: Answered, ends: Ends, names: Names,
     came: float,
 ) -> Ended:  # fmt: skip
     """Each part of a call with its own end: what was answered is settled, whatever the rest did."""
@@ -173,7 +173,7 @@ def _partly_answered(
 
 
 def _failed_part(
-    asking: Asking, pages: Pages, part: Part, said: NDArray[np.int64] | None
+    asking: PlannedCalls, pages: Pages, part: EndedCells, said: NDArray[np.int64] | None
 ) -> tuple[Purchase, Exception | None]:
     clock, purchase, word = asking.ledger.now(), part.purchase, part.word
     if word == "unknown" and asking.costs(pages, purchase):
@@ -209,7 +209,7 @@ def _first(problem: Exception | None, found: Exception | None) -> Exception | No
 
 
 def _in_doubt(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, *, repeated: bool
+    asking: PlannedCalls, pages: Pages, now: Purchase, outcome: Outcome, *, repeated: bool
 ) -> Ended:
     source, kind = asking.source, outcome.kind
     if kind == "unknown":
@@ -228,7 +228,7 @@ def _in_doubt(
 
 
 def _waits_for_the_user(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
+    asking: PlannedCalls, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
 ) -> Ended:
     """An answer could not be used, and another came: the provider was asked twice under one key.
 
@@ -259,7 +259,7 @@ def _waits_for_the_user(
 
 
 def _after_the_fact(
-    asking: Asking, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
+    asking: PlannedCalls, pages: Pages, now: Purchase, outcome: Outcome, names: Names, came: float
 ) -> Ended:
     """Somebody ended the purchase while this call was still running."""
     if now.status == "settled":
@@ -329,7 +329,7 @@ def _cannot_tell(answer: Answered, names: Names) -> bool:
     return bool((ends == 1 + FAILED.index("unknown")).any())
 
 
-def _taken(asking: Asking, pages: Pages, late: Purchase) -> bool:
+def _taken(asking: PlannedCalls, pages: Pages, late: Purchase) -> bool:
     """Whether a cell of a late answer was bought again, or is being bought."""
     at, rows = asking.known.place(late.block)
     if asking.known.known_somewhere(at, rows).any():
@@ -348,7 +348,7 @@ _MAIN = (0, _BILLED, _UNKNOWN, _NOT_BILLED)
 _ORDER = (0, _BILLED, _NOT_BILLED, _UNKNOWN)
 
 
-class Part(NamedTuple):
+class EndedCells(NamedTuple):
     """Cells of a call that ended alike."""
 
     #: 0: answered, else 1 and its place in FAILED
@@ -369,7 +369,7 @@ class Part(NamedTuple):
 
 def cut(
     pages: Pages, whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64], lifetime: int
-) -> list[Part]:
+) -> list[EndedCells]:
     """The parts of a purchase, written down; ``own`` is what a cell of each column costs by itself.
 
     The purchase itself becomes the first part, the others are written beside it.
@@ -406,8 +406,8 @@ def parts_beside(pages: Pages, whole: Purchase) -> list[Purchase]:
             return found
 
 
-def _parts(whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64]) -> list[Part]:
-    found: list[Part] = []
+def _parts(whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64]) -> list[EndedCells]:
+    found: list[EndedCells] = []
     kinds, which = np.unique(ends, axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         rows = np.flatnonzero(which.ravel() == k)
@@ -417,12 +417,12 @@ def _parts(whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64]) -> l
             columns = np.flatnonzero(kind == end)
             mine = np.minimum(left, int(own[columns].sum()))
             left = left - mine
-            found.append(Part(end, rows, columns, mine, False, whole))
-        found.append(Part(main, rows, np.flatnonzero(kind == main), left, True, whole))
+            found.append(EndedCells(end, rows, columns, mine, False, whole))
+        found.append(EndedCells(main, rows, np.flatnonzero(kind == main), left, True, whole))
     return found
 
 
-def _block(block: CellBlock, part: Part) -> CellBlock:
+def _block(block: CellBlock, part: EndedCells) -> CellBlock:
     rows, columns = part.rows, part.columns
     draws, draw_rows = block.draws, block.draw_rows[:, rows]
     if not part.main:

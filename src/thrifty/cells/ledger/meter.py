@@ -319,7 +319,7 @@ class PartOwned(Owned):
 
 
 @dataclass(eq=False)
-class _Kept:
+class _KeptTable:
     object: weakref.ref[object]
     owned: Owned
     place: str
@@ -339,7 +339,7 @@ class RememberedTables:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[int, _Kept] = {}
+        self._entries: dict[int, _KeptTable] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -359,7 +359,7 @@ class RememberedTables:
             gone = weakref.ref(kept, lambda _: self._entries.pop(key, None))
         except TypeError:  # a list cannot be told from another one in its place
             return owned, place
-        self._entries[key] = _Kept(gone, owned, place)
+        self._entries[key] = _KeptTable(gone, owned, place)
         return owned, place
 
 

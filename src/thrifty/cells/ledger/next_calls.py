@@ -32,7 +32,7 @@ from thrifty.errors import PurchaseInDoubt
 if TYPE_CHECKING:
     from thrifty.cells.ledger.ledger import Ledger
 
-__all__ = ["Asking", "Failures", "lease"]
+__all__ = ["Failures", "PlannedCalls", "lease"]
 
 _GRACE = 60.0
 
@@ -49,7 +49,7 @@ def _meet(some: NDArray[np.int32], others: NDArray[np.int32]) -> bool:
     return not set(some.tolist()).isdisjoint(others.tolist())  # short ones: a tenth of the time
 
 
-class Asking:
+class PlannedCalls:
     """The calls one buyer still has to make, in order.
 
     ``stale`` says that something has become known, or free again, since they were planned.

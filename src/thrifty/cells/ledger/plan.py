@@ -12,7 +12,7 @@ from thrifty import kernels
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.prices.cover import OrderBasket
 from thrifty.cells.prices.money import refuse_too_large, total
-from thrifty.cells.prices.tariff import Filled, Part, PriceOfCells, Tariff
+from thrifty.cells.prices.tariff import Filled, PriceOfCells, Tariff, TiedFeatures
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 
@@ -33,7 +33,7 @@ class Call:
 
     rows: NDArray[np.int64]
     features: NDArray[np.int64]
-    orders: tuple[tuple[Part, OrderBasket], ...] = ()
+    orders: tuple[tuple[TiedFeatures, OrderBasket], ...] = ()
 
     def on(self, rows: NDArray[np.int64]) -> Call:
         """The same, on some of its rows."""
@@ -84,7 +84,7 @@ def _row_by_row(bill: PriceOfCells, known: Known, limits: CallLimits) -> list[Ca
     for f, words in zip(bill.features.tolist(), bill.fresh):
         for r in kernels.rows_of_mask(words).tolist():
             asked.setdefault(r, []).append(f)
-    orders: dict[int, list[tuple[Part, OrderBasket]]] = {}
+    orders: dict[int, list[tuple[TiedFeatures, OrderBasket]]] = {}
     for filled in bill.orders:
         lacking = kernels.unpack_columns(known.known[filled.features], filled.rows) == 0
         for r, lacks in zip(filled.rows.tolist(), lacking):
@@ -160,7 +160,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
     return calls
 
 
-def _asked_for(part: Part, basket: OrderBasket, features: NDArray[np.int64]) -> OrderBasket:
+def _asked_for(part: TiedFeatures, basket: OrderBasket, features: NDArray[np.int64]) -> OrderBasket:
     """The orders that fill something which is asked for.
 
     A test that was to open a discount opens none where it is a gap, or not to be had: nobody is

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thrifty.cells.prices.cover import Cover, Offer
 from thrifty.cells.prices.money import amount_text, one_currency, read_amount
 from thrifty.cells.prices.price_list import members_of
-from thrifty.cells.prices.tariff import Derive, Draw, Part, Tariff
+from thrifty.cells.prices.tariff import Derive, Draw, Tariff, TiedFeatures
 from thrifty.errors import BadInput
 from thrifty.typing import JsonLike
 
@@ -67,7 +67,7 @@ class _Reader:
         self.sold = np.zeros(len(names), dtype=np.bool_)
         self.draws: list[Draw] = []
         self.needs: list[list[int]] = [[] for _ in names]
-        self.parts: list[Part] = []
+        self.parts: list[TiedFeatures] = []
         self.roots: dict[int, tuple[int, ...]] = {}
 
     def tariff(self) -> Tariff:
@@ -364,7 +364,7 @@ class _Reader:
             ]
         )
         self.parts.append(
-            Part(
+            TiedFeatures(
                 np.array(sorted(features), dtype=np.int64),
                 cover,
                 tuple(draw for draw, *_ in offers),

@@ -3,9 +3,9 @@
 Three kinds of things are paid. A *cell* of a feature that is sold alone. A *draw*, once per example
 before some features can be had: the needle of a blood panel, the first test of a group, the test
 behind all its thresholds. And an *order* that fills several features at once, where orders may
-overlap. Features that are tied together by orders make up a :class:`Part`; what is cheapest there
-is found by :mod:`thrifty.cells.prices.cover`. The parts share nothing but draws that are due in any
-case, so their optima add up to the optimum.
+overlap. Features that orders tie together are :class:`TiedFeatures`; what is cheapest there is
+found by :mod:`thrifty.cells.prices.cover`. These share nothing but draws that are due in any case,
+so their optima add up to the optimum.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = [
     "Filled",
     "Holdings",
     "OwnedCells",
-    "Part",
     "PriceOfCells",
     "Tariff",
+    "TiedFeatures",
     "margins",
     "prices_after",
 ]
@@ -64,7 +64,7 @@ class Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TiedFeatures:
     """Features that orders tie together.
 
     Bit i of the cover is ``features[i]``; offer o is order ``orders[o]`` of the tariff's draws, or
@@ -97,7 +97,7 @@ class Part:
 class Filled:
     """Some orders on some rows: what each row pays for them and what they fill."""
 
-    part: Part
+    part: TiedFeatures
     basket: OrderBasket
     rows: Ints
     features: Ints
@@ -186,7 +186,7 @@ class Tariff:
     computed: Mapping[int, tuple[tuple[int, ...], Derive]]
     failed: float
     currency: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TiedFeatures, ...] = ()
     roots: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     #: what each call costs for an example, whatever is asked: the tokens of a text
     per_call: Ints | None = None
@@ -324,7 +324,7 @@ class Tariff:
 
     def _orders(
         self,
-        part: Part,
+        part: TiedFeatures,
         wanted: Ints,
         missing: Words,
         fees: Mapping[int, tuple[int, Words]],
@@ -485,7 +485,7 @@ def margins(tariff: Tariff, features: Ints, rows: Ints, n: int, holdings: Holdin
 
 
 def _of_part(
-    part: Part, features: Ints, needs: tuple[int, ...], paid: dict[int, Bools], n: int
+    part: TiedFeatures, features: Ints, needs: tuple[int, ...], paid: dict[int, Bools], n: int
 ) -> Floats:
     """The cheapest order that fills each feature, by what each row has begun: (rows, features)."""
     begun = np.zeros(n, dtype=np.int64)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 __all__ = [
+    "ChosenColumns",
     "ColumnSource",
-    "Columns",
     "LongColumnSource",
     "ParquetSource",
     "ToldColumns",
@@ -54,7 +54,7 @@ class ToldColumns(TypedDict, total=False):
     kinds: KindsLike
 
 
-class Columns(ToldColumns, total=False):
+class ChosenColumns(ToldColumns, total=False):
     """And which of them are features."""
 
     features: Sequence[str] | None

@@ -19,7 +19,7 @@ from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.cells.sources.parquet import (
-    Columns,
+    ChosenColumns,
     ColumnSource,
     LongColumnSource,
     ToldColumns,
@@ -140,7 +140,7 @@ class SqlSource(ColumnSource):
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
 
 
-class _How(Columns, total=False):
+class _How(ChosenColumns, total=False):
     """What else may be said of a table."""
 
     schema: str | None

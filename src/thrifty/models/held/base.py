@@ -34,7 +34,7 @@ from thrifty.lazy import Asked
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
-from thrifty.models.cascade import Step, on_cascade, step_to_dict, steps_from
+from thrifty.models.cascade import CascadeStep, on_cascade, step_to_dict, steps_from
 from thrifty.models.fits.fitting import (
     Fitted,
     NotBrought,
@@ -68,7 +68,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
     #: of two classes the code of the one of interest: quality and scorecard are of it
     positive_: int | None = None
     #: how things with alternatives are asked: see :mod:`thrifty.models.cascade`
-    steps_: tuple[Step, ...] = ()
+    steps_: tuple[CascadeStep, ...] = ()
     #: how labels are read, and rows answered
     _reads: ClassVar[Any]
     _asks: ClassVar[Callable[..., Asked]]
