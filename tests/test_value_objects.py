@@ -33,7 +33,7 @@ OF_FUNCTIONS = {"trees.gains.Gain", "trees.race_node.Bar"}
 #: hold arrays, live within one growing tree or one learning, and are compared nowhere
 PASSING = {
     "models.learning.LearnedClasses", "models.learning.LearnedNumbers",
-    "models.learning.LearnedTable", "trees.thresholds.CutColumns",
+    "trees.thresholds.CutColumns",
     "trees.scratch.Pending", "trees.columns.MaskPlace",
     "trees.columns.RowPlace", "trees.race_node.RacedNode", "trees.race_node.Won",
 }  # fmt: skip
