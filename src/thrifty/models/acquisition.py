@@ -59,7 +59,7 @@ _CHEAP, _CHEAPER, _GAP, _FILLS, _SPREAD_ROWS = 0.5, 2.0, 1.3, 0.125, 32
 #: rows of the first part where all can be bought
 _FIRST_ROWS = 64
 #: trees of a forest that scores; rows that it is grown on at most
-_TREES, _SCORED_ROWS = 40, 1500
+_TREES, _SCORED_ROWS = 30, 1500
 #: with a background known from so many samples, four rare rows to another; last, two others
 _KNOWN, _RARE_FIRST, _OTHERS = 150.0, 4.0, 0.5
 #: rows from which a task that shows nothing is stopped, and the z of its rank test below which

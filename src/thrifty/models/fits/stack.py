@@ -59,8 +59,8 @@ _Part = Points | TreeSum | KernelRidge | None
 _FEW, _FEW_NUMBERS = 4, 12
 #: trees of each forest, of one that judges held-out rows, and of one in a quick fit: twice as many
 #: gain .001 (docs/research, Forests)
-_TREES = {"forest": 50, "searched": 40}
-_FEWER_TREES, _QUICK_TREES = 16, 20
+_TREES = {"forest": 40, "searched": 30}
+_FEWER_TREES, _QUICK_TREES = 12, 20
 #: shares of ridge and both forests in a quick fit: those above without the kernel; and what a
 #: forest's tangents are stretched by, about what held-out rows ask for on the sets above
 _QUICK = (0.4, 0.3, 0.3)
