@@ -318,6 +318,8 @@ def _of_trees(own: TreeSum, names: Sequence[str], words: Words, times: float) ->
             texts = words.get(name)
             word = limit if texts is None else texts[int(limit)]
             return {"feature": name, "in": [word], "gap": False, "yes": above, "no": below}
+        # trees see single precision: values up to half way to the next one are not above
+        limit = (limit + float(np.nextafter(np.float32(limit), np.float32(np.inf)))) / 2
         gap = not bool(own.gap_left[at])
         return {"feature": name, "above": limit, "gap": gap, "yes": above, "no": below}
 

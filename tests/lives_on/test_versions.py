@@ -161,7 +161,7 @@ def test_forget_takes_the_versions_and_the_bill_stays(quick):
     "wrong, message",
     [
         ([0.5, 1.25] * 120, "hold numbers"),
-        (["yes", "no"] * 120, "hold 'no' too"),
+        (["low", "high"] * 120, "hold 'high' too"),
         ([0, 1, 2] * 80, "hold 2 too"),
     ],
 )

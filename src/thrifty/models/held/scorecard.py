@@ -73,7 +73,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
              >= 71      33 %    35.5
     10 points double the odds of True.
     >>> model.predict_proba([[30], [80]]).round(2).tolist()
-    [[0.94, 0.06], [0.09, 0.91]]
+    [[0.94, 0.06], [0.1, 0.9]]
     """
 
     def __init__(
