@@ -48,7 +48,7 @@ if _TYPE_CHECKING:
     from thrifty.trees import Lists, TreeClassifier, Trees
     from thrifty.wrapped import metered
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 #: where each public name lives
 _HOMES = {
