@@ -32,7 +32,7 @@
 A message says what was expected, what came, and what to do next. Some warnings (UserWarning) are no
 errors: ``LabelLeftOut``, a column that is a label was not used as a feature; ``ExamplePurged``,
 values that were taken out of the store on purpose are bought again; ``TakenForGap``, words among
-numbers were read as gaps; ``RowsLeftOut``, rows without a label were left out; ``GivesAway``, a
+numbers were read as gaps; ``RowsLeftOut``, rows without a label were left out; ``LabelLeakage``, a
 feature alone tells the label; ``LooksMisspelt``, a price's feature is nearly one of X, or a class
 is spelt in several ways; ``Censored``, values such as "<5" were read as their limit;
 ``ColumnsChanged``, X lacks columns of a model, or has new ones; ``DefaultShare``, nobody said how
@@ -58,7 +58,7 @@ __all__ = [
     "DefaultShare",
     "ExamplePurged",
     "FeaturesChanged",
-    "GivesAway",
+    "LabelLeakage",
     "LabelLeftOut",
     "LifetimeExists",
     "LimitNeeded",
@@ -247,7 +247,7 @@ class RowsLeftOut(UserWarning):
     """Rows without a label were left out; nothing was bought on them."""
 
 
-class GivesAway(UserWarning):
+class LabelLeakage(UserWarning):
     """A feature alone gives the label away: it may be the label by another name."""
 
 

@@ -28,7 +28,8 @@ import numpy as np
 from thrifty.array_types import Floats
 from thrifty.cells.bit_cells import Bit
 from thrifty.errors import BadInput
-from thrifty.models.card import Words
+from thrifty.models.estimators.classifier import ModelClassifier
+from thrifty.models.estimators.scorecard import ScorecardClassifier
 from thrifty.models.fits.bins import Bins
 from thrifty.models.fits.columns import CATEGORY, GAP
 from thrifty.models.fits.fitting import Prepared
@@ -36,8 +37,7 @@ from thrifty.models.fits.kernel_ridge import KernelRidge
 from thrifty.models.fits.points import Points
 from thrifty.models.fits.stack import Stack
 from thrifty.models.fits.tree_ensembles import TreeSum
-from thrifty.models.held.classifier import ModelClassifier
-from thrifty.models.held.scorecard import ScorecardClassifier
+from thrifty.models.scorecard import CategoryNames
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits_model import OverBits
 from thrifty.typing import AnyArray, Json
@@ -236,7 +236,7 @@ def before(threshold: float) -> float:
     return float(np.nextafter(threshold, -np.inf))
 
 
-def _of_stack(own: Stack, names: Sequence[str], words: Words, classes: AnyArray) -> Json:
+def _of_stack(own: Stack, names: Sequence[str], words: CategoryNames, classes: AnyArray) -> Json:
     ridge, share, near = (own.slope * share for share in own.shares)
     base = ridge * own.ridge.intercepts + own.intercepts
     trees = _of_points(own.ridge, names, words, ridge)
@@ -269,7 +269,9 @@ def _without_rows(own: Stack, values: Floats) -> Stack:
     return replace(alone, slope=slope, intercepts=middle - slope * said.mean(axis=0))
 
 
-def _of_points(points: Points, names: Sequence[str], words: Words, times: float) -> list[Node]:
+def _of_points(
+    points: Points, names: Sequence[str], words: CategoryNames, times: float
+) -> list[Node]:
     """A tree for each feature that has points: first whether it is a gap, then which bin."""
     trees: list[Node] = []
     for name, bins, table in zip(names, points.bins, points.points):
@@ -308,7 +310,7 @@ def _between(name: str, edges: list[float], leaves: list[Leaf]) -> Node:
     }
 
 
-def _of_trees(own: TreeSum, names: Sequence[str], words: Words, times: float) -> list[Node]:
+def _of_trees(own: TreeSum, names: Sequence[str], words: CategoryNames, times: float) -> list[Node]:
     def grown(at: int) -> Node:
         if own.left[at] == at:
             return both(times * own.value[at])
@@ -326,7 +328,7 @@ def _of_trees(own: TreeSum, names: Sequence[str], words: Words, times: float) ->
     return [grown(root) for root in own.roots.tolist()]
 
 
-def _of_kernel(own: KernelRidge, names: Sequence[str], words: Words, times: float) -> Json:
+def _of_kernel(own: KernelRidge, names: Sequence[str], words: CategoryNames, times: float) -> Json:
     """What becomes of a row's values, column by column, and the rows with what they say."""
     of, asked = own.columns, []
     for i, f in enumerate(of.feature.tolist()):

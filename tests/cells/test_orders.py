@@ -103,8 +103,8 @@ def test_a_long_list_is_still_exact():
         Offer(rng.randint(5, 40), sum(1 << f for f in rng.sample(range(40), rng.randint(2, 9))))
         for _ in range(60)
     ] + [Offer(rng.randint(3, 20), 1 << i) for i in range(40)]
-    basket = Cover(offers).cheapest(2**40 - 1)
-    assert basket.exact and basket.price == Cover(offers, patience=0).cheapest(2**40 - 1).price
+    choice = Cover(offers).cheapest(2**40 - 1)
+    assert choice.exact and choice.price == Cover(offers, patience=0).cheapest(2**40 - 1).price
 
 
 @needs_data

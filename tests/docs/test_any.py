@@ -27,7 +27,7 @@ BORDERS = {
     """,
     "families and learners of users, which know their own representation": """
         lifetime/learning lifetime/transaction
-        lifetime/outcomes models/fits/quality models/held/base powers/model protocol
+        lifetime/outcomes models/fits/quality models/estimators/base powers/model protocol
         testing/family_checks trees/learned_trees
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """

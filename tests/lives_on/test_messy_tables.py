@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import thrifty
 from thrifty.cli import app
-from thrifty.errors import BadInput, BadParameter, GivesAway, RowsLeftOut, TakenForGap
+from thrifty.errors import BadInput, BadParameter, LabelLeakage, RowsLeftOut, TakenForGap
 
 pd = pytest.importorskip("pandas")
 
@@ -195,7 +195,7 @@ def test_a_feature_that_gives_the_label_away_is_named_once_before_more_is_spent(
     )
     at_the_warning = []
     with warnings.catch_warnings():
-        warnings.simplefilter("always", GivesAway)
+        warnings.simplefilter("always", LabelLeakage)
         warnings.showwarning = lambda *_, **__: at_the_warning.append(asked)
         thrifty.Lifetime(random_state=0).learn("ill", source, y, spend="100 %")
     assert len(at_the_warning) == 1
@@ -206,11 +206,11 @@ def test_the_giveaway_is_said_and_nothing_else():
     frame, y = clinic(400)
     frame["code"] = y * 3.0 + np.random.default_rng(2).random(400)
     message = r"'code' alone tells 'ill' \(AUROC 1.000 on \d+ rows\)"
-    with pytest.warns(GivesAway, match=message) as said:
+    with pytest.warns(LabelLeakage, match=message) as said:
         learned(frame, y)
-    assert sum(w.category is GivesAway for w in said) == 1
+    assert sum(w.category is LabelLeakage for w in said) == 1
     with warnings.catch_warnings():
-        warnings.simplefilter("error", GivesAway)
+        warnings.simplefilter("error", LabelLeakage)
         learned(frame.drop(columns="code"), y)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import StoreError
-from thrifty.models.memory import Lesson, Memory
+from thrifty.models.memory import Memory, MemoryUpdate
 
 
 @pytest.mark.parametrize(
@@ -67,44 +67,44 @@ def test_another_family_leaves_no_blocks(tmp_path):
     assert life.representation.tasks == 0 and len(life.representation) == 0
 
 
-def lesson(rng, width):
+def update(rng, width):
     """What a task that sampled a tenth of the features teaches."""
     features = np.sort(rng.choice(width, width // 10, replace=False))
-    looks = rng.integers(1, 90, len(features)) / 8
-    return Lesson(features, looks, looks * rng.random(len(features)), features[:5])
+    samples = rng.integers(1, 90, len(features)) / 8
+    return MemoryUpdate(features, samples, samples * rng.random(len(features)), features[:5])
 
 
 def told(memory, width):
-    looks, ones = memory.background(width)
-    return looks.tolist(), ones.tolist(), list(memory), memory.tasks
+    samples, ones = memory.background(width)
+    return samples.tolist(), ones.tolist(), list(memory), memory.tasks
 
 
 def test_counts_are_sums_whatever_came_first_and_a_memory_never_changes():
     """Blocks of 65,536 columns are joined and split inside; nothing of it is seen."""
     rng, width = np.random.default_rng(0), 150_000
-    lessons = [lesson(rng, width) for _ in range(7)]
+    updates = [update(rng, width) for _ in range(7)]
     memory, plain = Memory(), np.zeros((2, width))
-    for one in lessons:
+    for one in updates:
         before = told(memory, width)
         after = memory.after(one, width)
         assert told(memory, width) == before
         memory = after
-        plain[0, one.features] += one.looks
+        plain[0, one.features] += one.samples
         plain[1, one.features] += one.ones
     assert np.abs(np.array(memory.background(width)) - plain).max() < 0.01
     other = Memory()
-    for one in lessons[::-1]:
+    for one in updates[::-1]:
         other = other.after(one, width)
     assert np.array_equal(other.background(width), memory.background(width))
-    assert memory.tasks == 7 and set(memory) == {int(f) for o in lessons for f in o.useful}
+    assert memory.tasks == 7 and set(memory) == {int(f) for o in updates for f in o.useful}
 
 
 def test_a_memory_comes_back_from_json_and_from_its_blocks():
     rng, width = np.random.default_rng(1), 80_000
     memory = Memory()
     for _ in range(4):
-        memory = memory.after(lesson(rng, width), width)
-    memory = memory.after(Lesson(words={"town": ("Bern", "Graz")}), width)
+        memory = memory.after(update(rng, width), width)
+    memory = memory.after(MemoryUpdate(categories={"town": ("Bern", "Graz")}), width)
     kept = Memory.from_dict(json.loads(json.dumps(memory.to_dict())))
     blocks = {name: block.to_bytes() for name, block in memory.blocks().items()}
     read = Memory.from_dict({**json.loads(json.dumps(memory.head())), "blocks": blocks})
@@ -114,7 +114,7 @@ def test_a_memory_comes_back_from_json_and_from_its_blocks():
 
 
 def test_features_that_are_new_were_never_seen():
-    memory = Memory().after(Lesson(np.array([1]), np.array([8.0]), np.array([2.0])), 3)
+    memory = Memory().after(MemoryUpdate(np.array([1]), np.array([8.0]), np.array([2.0])), 3)
     assert memory.background(5)[0].tolist() == [0, 8, 0, 0, 0]
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 from thrifty.errors import BadInput, BadParameter
 from thrifty.estimators import ScorecardClassifier
-from thrifty.models.card import card_curves, plot_card
 from thrifty.models.fits.bins import NOWHERE, make_bins
+from thrifty.models.scorecard import plot_scorecard, scorecard_curves
 
 
 def survey(n=600, seed=0):
@@ -140,11 +140,11 @@ def test_exports_say_the_same():
     assert len(lines) == len(card) + 2 and lines[1].startswith("base,")
     assert len(json.loads(card.to_json())["rows"]) == len(card)
     assert card._repr_html_().count("<tr>") == len(card) + 2
-    curves = card_curves(card, top=2)
+    curves = scorecard_curves(card, top=2)
     assert len(curves) == 2 and curves[0]["points"] == [
         row.points for row in card if row.feature == card[0].feature
     ]
-    assert len(plot_card(card, top=2).axes) == 2
+    assert len(plot_scorecard(card, top=2).axes) == 2
 
 
 def test_names_in_html_are_escaped():

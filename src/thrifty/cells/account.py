@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Column, Pages
+from thrifty.cells.ledger.categories import Places, categories_in_store
 from thrifty.cells.ledger.compacted import Facts, read_column, write_column
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_bill, lines_of_counts
-from thrifty.cells.ledger.words import Places, words_in_store
 from thrifty.cells.prices.money import Limits, product, refuse_too_large, to_units
 from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list, read_prices
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, PriceOfCells, Tariff
@@ -305,7 +305,7 @@ def count_as_owned(
         values = np.asarray(source.read(rows, np.array([f]))[:, 0], dtype=np.float64)
         if f in source.categories and (number in kept or number not in before):
             # by word: its place differs from table to table
-            words = words_in_store(pages, number, source.categories[f], write=True)
+            words = categories_in_store(pages, number, source.categories[f], write=True)
             values = Places(source.feature_names[f], source.categories[f], words).here(values)
         order = np.argsort(examples[rows], kind="stable")
         facts = Facts(examples[rows][order], values[order], np.full(len(rows), now))

@@ -12,7 +12,7 @@ import numpy as np
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.checks import warn_user
-from thrifty.errors import GivesAway
+from thrifty.errors import LabelLeakage
 from thrifty.labels.classes import Labels
 from thrifty.typing import AnyArray
 
@@ -72,7 +72,7 @@ class _LeakageWatch:
             f"{feature!r} alone tells {self._task!r} (AUROC {auroc:.3f} on {rows} rows): it may be "
             "the label by another name, or known only after it. If so, learn without it, "
             f"features=[...] or --without {feature!r}. It is used as it is; this is said once.",
-            GivesAway,
+            LabelLeakage,
         )
 
 

@@ -385,10 +385,10 @@ class Learning:
         state.refresh()
         task, now = self._transactions.open_background(X, state.now, kinds), state.now
         family: Any = state.family  # one that buys backgrounds
-        lesson = family.buy_background(task.cells, rows)
+        update = family.buy_background(task.cells, rows)
 
         def taught(known: Representation) -> Representation:
-            return family.with_background(known, lesson, task.cells.n_features)  # type: ignore[no-any-return]
+            return family.with_background(known, update, task.cells.n_features)  # type: ignore[no-any-return]
 
         after = task.after(now, representation=taught(now.representation))
 

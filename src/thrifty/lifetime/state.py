@@ -47,10 +47,10 @@ from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_ex
 from thrifty.stores.settings import Settings
 from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
 
-__all__ = ["Opened", "LifetimeState", "Words", "call_key"]
+__all__ = ["Opened", "LifetimeState", "CategoryNames", "call_key"]
 
 #: the categories of each feature, in the places that they have in this lifetime
-Words = Mapping[str, Sequence[str]]
+CategoryNames = Mapping[str, Sequence[str]]
 _MAKING = threading.Lock()
 T = TypeVar("T")
 
@@ -244,7 +244,9 @@ class LifetimeState:
         found: set[str] = self.ledger.book.read(lambda pages: pages.labels_of(source.name))
         return found
 
-    def source_of(self, X: TableLike, kinds: KindsLike, words: Words, na: NaLike = None) -> Source:
+    def source_of(
+        self, X: TableLike, kinds: KindsLike, words: CategoryNames, na: NaLike = None
+    ) -> Source:
         """What a user brought as a source, its columns read as this lifetime knows them."""
         if na is not None and isinstance(X, Source):
             raise BadInput("a Source says what stands for a gap when it is made: na= there.")

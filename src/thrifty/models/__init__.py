@@ -5,23 +5,30 @@ from typing import TYPE_CHECKING
 from thrifty.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from thrifty.models.estimators.classifier import ModelClassifier
+    from thrifty.models.estimators.regressor import ModelRegressor
+    from thrifty.models.estimators.scorecard import ScorecardClassifier
     from thrifty.models.family import Models
-    from thrifty.models.held.classifier import ModelClassifier
-    from thrifty.models.held.regressor import ModelRegressor
-    from thrifty.models.held.scorecard import ScorecardClassifier
-    from thrifty.models.memory import Lesson
+    from thrifty.models.memory import MemoryUpdate
     from thrifty.models.table import Table
 
-__all__ = ["Lesson", "ModelClassifier", "ModelRegressor", "Models", "ScorecardClassifier", "Table"]
+__all__ = [
+    "MemoryUpdate",
+    "ModelClassifier",
+    "ModelRegressor",
+    "Models",
+    "ScorecardClassifier",
+    "Table",
+]
 
 __getattr__, __dir__ = on_demand(
     __name__,
     {
         "family": ["Models"],
-        "held.classifier": ["ModelClassifier"],
-        "held.regressor": ["ModelRegressor"],
-        "held.scorecard": ["ScorecardClassifier"],
-        "memory": ["Lesson"],
+        "estimators.classifier": ["ModelClassifier"],
+        "estimators.regressor": ["ModelRegressor"],
+        "estimators.scorecard": ["ScorecardClassifier"],
+        "memory": ["MemoryUpdate"],
         "table": ["Table"],
     },
 )

@@ -16,12 +16,12 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.labels.partly import PartlyLabelled
-from thrifty.models.memory import Lesson, Memory, words_of
+from thrifty.models.memory import Memory, MemoryUpdate, categories_of
 from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
-    from thrifty.models.held.classifier import ModelClassifier
-    from thrifty.models.held.regressor import ModelRegressor
+    from thrifty.models.estimators.classifier import ModelClassifier
+    from thrifty.models.estimators.regressor import ModelRegressor
     from thrifty.models.learning import LearnedTable
     from thrifty.models.updating import Updated
 
@@ -35,7 +35,7 @@ _ROWS = 512
 class _TaughtTable:
     """What a task's own cells showed of the features, for the memory."""
 
-    lesson: Lesson
+    update: MemoryUpdate
     n_features: int
 
 
@@ -164,7 +164,7 @@ class Models:
         route: Literal["screened", "scratch"] = "scratch" if whole else "screened"
         n = cells.n_features
         return [
-            Found(route, one, grown=_TaughtTable(one.lesson, n), promise=one.stopped)
+            Found(route, one, grown=_TaughtTable(one.update, n), promise=one.stopped)
             for one in every
         ]
 
@@ -197,9 +197,9 @@ class Models:
         taught = found.grown
         if not isinstance(taught, _TaughtTable):
             return representation
-        return representation.after(taught.lesson, taught.n_features)
+        return representation.after(taught.update, taught.n_features)
 
-    def buy_background(self, cells: Cells, rows: int) -> Lesson:
+    def buy_background(self, cells: Cells, rows: int) -> MemoryUpdate:
         """Buy rows drawn without regard to a label, whole: later tasks own them."""
         n = cells.n_examples
         if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= n:
@@ -212,18 +212,20 @@ class Models:
         for start in range(0, int(rows), _ROWS):
             some = cells.get(drawn[start : start + _ROWS], np.arange(cells.n_features))
             ones += np.asarray(some, dtype=np.float64)[:, boolean].sum(axis=0)
-        looks = np.full(len(boolean), float(rows))
-        return Lesson(boolean, looks, ones, is_task=False, words=words_of(cells))
+        samples = np.full(len(boolean), float(rows))
+        return MemoryUpdate(boolean, samples, ones, is_task=False, categories=categories_of(cells))
 
-    def with_background(self, representation: Memory, lesson: Lesson, n_features: int) -> Memory:
-        """The memory with a cohort's lesson."""
-        return representation.after(lesson, n_features)
+    def with_background(
+        self, representation: Memory, update: MemoryUpdate, n_features: int
+    ) -> Memory:
+        """The memory with a cohort's update."""
+        return representation.after(update, n_features)
 
     def estimator(
         self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
-        from thrifty.models.held.classifier import ModelClassifier
-        from thrifty.models.held.regressor import ModelRegressor
+        from thrifty.models.estimators.classifier import ModelClassifier
+        from thrifty.models.estimators.regressor import ModelRegressor
 
         made: ModelClassifier | ModelRegressor
         if isinstance(labels, Labels):
@@ -251,10 +253,10 @@ class Models:
 
     def load_estimator(self, data: JsonLike) -> ModelClassifier | ModelRegressor:
         if data.get("numbers"):
-            from thrifty.models.held.regressor import ModelRegressor
+            from thrifty.models.estimators.regressor import ModelRegressor
 
             return ModelRegressor.from_dict(data, self.given, self.random_state or 0)
-        from thrifty.models.held.classifier import ModelClassifier
+        from thrifty.models.estimators.classifier import ModelClassifier
 
         return ModelClassifier.from_dict(data, self.given, self.random_state or 0)
 

@@ -20,7 +20,7 @@ from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.cascade import CascadeStep, find_steps, on_cascade
 from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
-from thrifty.models.memory import Lesson, Memory, words_of
+from thrifty.models.memory import Memory, MemoryUpdate, categories_of
 from thrifty.models.rows import TaskLabels, target_of_classes, target_of_numbers
 from thrifty.models.table import MOST_FEATURES, Table
 from thrifty.typing import EstimatorLike
@@ -50,7 +50,7 @@ class LearnedTable:
 
     table: Table
     fitted: Fitted
-    lesson: Lesson
+    update: MemoryUpdate
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: what is said of its rows by models that did not see them
     left_out: Floats | None = None
@@ -90,13 +90,13 @@ def learn_tasks(
             ]
     with in_one_thread(estimator is None):
         fitted = fit_tables(tables, estimator, seed)
-    words = words_of(cells)
-    lesson = _lesson(bought, targets, words)
+    words = categories_of(cells)
+    update = _memory_update(bought, targets, words)
+    updates = [update, *(MemoryUpdate(useful=update.useful) for _ in tables[1:])]
     return [
-        LearnedTable(table, model, lesson if i == 0 else Lesson(useful=lesson.useful), words, said,
-                stopped=bought.stopped)
-        for i, (table, (model, said)) in enumerate(zip(tables, fitted))
-    ]  # fmt: skip
+        LearnedTable(table, model, one, words, said, stopped=bought.stopped)
+        for one, table, (model, said) in zip(updates, tables, fitted)
+    ]
 
 
 def learn_again(
@@ -122,7 +122,7 @@ def learn_again(
             tables = [table.block() for table in tables]
     with in_one_thread(estimator is None):
         fitted = fit_tables(tables, estimator, seed)
-    words, useful = words_of(cells), Lesson(useful=known.features[:_USEFUL])
+    words, useful = categories_of(cells), MemoryUpdate(useful=known.features[:_USEFUL])
     return [
         LearnedTable(table, model, useful, words, said)
         for table, (model, said) in zip(tables, fitted)
@@ -242,27 +242,27 @@ def _said(cells: Cells, table: Table, task: PartlyLabelled) -> Table:
     return table if groups is None else replace(table, groups=groups[at])
 
 
-def _lesson(
+def _memory_update(
     bought: Bought, targets: Sequence[TaskLabels], words: Mapping[str, tuple[str, ...]]
-) -> Lesson:
+) -> MemoryUpdate:
     """What was seen of Boolean features, each class by its share; and what was useful."""
     useful = bought.ranked(_USEFUL)
     if bought.background is None:
-        return Lesson(useful=useful, words=words)
+        return MemoryUpdate(useful=useful, categories=words)
     target = targets[0]
     rare = int(target.sizes.argmin())
     is_rare = target.codes[bought.order] == rare
     odds = float(target.sizes[rare]) / max(float(target.sizes.sum() - target.sizes[rare]), 1.0)
     features = np.array(sorted(bought.columns), dtype=np.int64)
-    looks, ones = np.zeros(len(features)), np.zeros(len(features))
+    samples, ones = np.zeros(len(features)), np.zeros(len(features))
     for j, f in enumerate(features.tolist()):
         column = bought.columns[f]
         mine: Bools = is_rare[: len(column)]
         # rows of the rarer class stand for their share of the population, and for no more
         part = odds * min(1.0, float((~mine).sum()) / max(float(mine.sum()), 1.0))
         weight = np.where(mine, part, 1.0)
-        looks[j], ones[j] = weight.sum(), (weight * np.nan_to_num(column)).sum()
-    return Lesson(features, looks, ones, useful, words=words)
+        samples[j], ones[j] = weight.sum(), (weight * np.nan_to_num(column)).sum()
+    return MemoryUpdate(features, samples, ones, useful, categories=words)
 
 
 def _check_classes(labels: Labels) -> None:

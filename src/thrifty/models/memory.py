@@ -27,16 +27,16 @@ from thrifty.cells import Cells
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["Lesson", "Memory", "words_of"]
+__all__ = ["Memory", "MemoryUpdate", "categories_of"]
 
 #: what the numbers of a category feature stand for
-Words: TypeAlias = tuple[str, ...]
+Categories: TypeAlias = tuple[str, ...]
 
 #: columns of a block; counts are whole thousandths, so that the order of sums does not matter
 _COLUMNS, _PARTS = 1 << 16, 1000
 _KEPT = ("looks", "ones", "useful")
 #: how blocks of counts and of categories are called in a store
-_LOOKS, _NOTE, _WORDS = "looks", "note", "words of "
+_SAMPLES, _NOTE, _CATEGORIES = "looks", "note", "words of "
 #: features that a memory may know, whoever wrote it: what is read from a store takes bounded memory
 _WIDEST = 50_000_000
 
@@ -49,9 +49,9 @@ class FeatureCounts:
     counts: Ints
 
     @classmethod
-    def of(cls, features: Ints, looks: Floats, ones: Floats, useful: Ints) -> FeatureCounts:
+    def of(cls, features: Ints, samples: Floats, ones: Floats, useful: Ints) -> FeatureCounts:
         """From what one task saw; ``useful`` are the features that were, once each."""
-        seen = np.rint(np.array([looks, ones, 0.0 * looks]) * _PARTS).astype(np.int64)
+        seen = np.rint(np.array([samples, ones, 0.0 * samples]) * _PARTS).astype(np.int64)
         used = np.outer([0, 0, 1], np.ones(len(useful), dtype=np.int64))
         return cls.together([cls(features, seen), cls(useful, used)])
 
@@ -71,12 +71,12 @@ class FeatureCounts:
 
     def to_bytes(self) -> bytes:
         """Ascending features as steps, which compress well, and the counts."""
-        looks, ones, useful = self.counts
+        samples, ones, useful = self.counts
         return pack_arrays(
             {
                 "first": self.features[:1],
                 "steps": np.diff(self.features).astype(np.int32),
-                "looks": looks,
+                "looks": samples,
                 "ones": ones,
                 "useful": useful.astype(np.int32),
             }
@@ -142,7 +142,7 @@ class Layered:
     def named(self) -> dict[str, FeatureCounts]:
         """Every layer by its place, as a store names it."""
         return {
-            f"{_LOOKS} {block} {level}": layer
+            f"{_SAMPLES} {block} {level}": layer
             for block, layers in self.blocks.items()
             for level, layer in enumerate(layers)
         }
@@ -153,35 +153,35 @@ class Note:
     """The categories of a feature as a block of a store; its number says which came first."""
 
     number: int
-    words: Words
+    words: Categories
 
     def to_bytes(self) -> bytes:
         return json.dumps(self.words).encode()
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class MemoryUpdate:
     """What one task adds to the memory, whatever others have added meanwhile.
 
-    ``features``, ``looks``, ``ones``: Boolean features that were sampled, how often, and how often
-    they were 1, each class by its share. ``useful``: features that its model uses. ``words``: what
-    the numbers of each category feature stand for.
+    ``features``, ``samples``, ``ones``: Boolean features that were sampled, how often, and how
+    often they were 1, each class by its share. ``useful``: features that its model uses.
+    ``categories``: what the numbers of each category feature stand for.
     """
 
     features: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    looks: Floats = field(default_factory=lambda: np.zeros(0))
+    samples: Floats = field(default_factory=lambda: np.zeros(0))
     ones: Floats = field(default_factory=lambda: np.zeros(0))
     useful: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     is_task: bool = True
-    words: Mapping[str, Words] = field(default_factory=dict)
+    categories: Mapping[str, Categories] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Memory:
     """The background of the features; immutable.
 
-    >>> lesson = Lesson(np.array([4]), np.array([10.0]), np.array([3.0]), np.array([4]))
-    >>> memory = Memory().after(lesson, n_features=6)
+    >>> update = MemoryUpdate(np.array([4]), np.array([10.0]), np.array([3.0]), np.array([4]))
+    >>> memory = Memory().after(update, n_features=6)
     >>> memory.tasks, memory.background(6)[0].tolist(), len(memory)
     (1, [0.0, 0.0, 0.0, 0.0, 10.0, 0.0], 1)
     """
@@ -205,7 +205,7 @@ class Memory:
         return FeatureCounts.together([layer.part(layer.counts[2] > 0) for layer in self.counts])
 
     @property
-    def words(self) -> dict[str, Words]:
+    def words(self) -> dict[str, Categories]:
         """What the numbers of each category feature stand for, in this lifetime."""
         return {name: note.words for name, note in self.notes.items()}
 
@@ -214,22 +214,22 @@ class Memory:
         counts = np.zeros((2, max(n_features, self.n_features)), dtype=np.int64)
         for layer in self.counts:
             counts[:, layer.features] += layer.counts[:2]
-        looks, ones = counts[:, :n_features] / _PARTS
-        return looks, ones
+        samples, ones = counts[:, :n_features] / _PARTS
+        return samples, ones
 
-    def after(self, lesson: Lesson, n_features: int) -> Memory:
+    def after(self, update: MemoryUpdate, n_features: int) -> Memory:
         """The memory with what one more task taught."""
         counts, notes = self.counts, dict(self.notes)
-        seen = FeatureCounts.of(lesson.features, lesson.looks, lesson.ones, lesson.useful)
+        seen = FeatureCounts.of(update.features, update.samples, update.ones, update.useful)
         if len(seen.features):
             counts = counts.plus(seen)
-        for name, words in lesson.words.items():
+        for name, words in update.categories.items():
             if name not in notes or notes[name].words != tuple(words):
                 free = 1 + max((note.number for note in notes.values()), default=-1)
                 number = notes[name].number if name in notes else free
                 notes[name] = Note(number, tuple(words))
         width = max(n_features, self.n_features)
-        return Memory(width, self.tasks + lesson.is_task, counts, notes)
+        return Memory(width, self.tasks + update.is_task, counts, notes)
 
     def head(self) -> Json:
         """What a store rewrites after every task: a few numbers."""
@@ -237,7 +237,7 @@ class Memory:
 
     def blocks(self) -> dict[str, FeatureCounts | Note]:
         """The rest, by name; a block that is the same object as before is the same."""
-        notes = {f"{_NOTE} {n.number} {_WORDS}{name}": n for name, n in self.notes.items()}
+        notes = {f"{_NOTE} {n.number} {_CATEGORIES}{name}": n for name, n in self.notes.items()}
         return {**self.counts.named(), **notes}
 
     def to_dict(self) -> Json:
@@ -263,7 +263,7 @@ class Memory:
         return cls(width, int(data["tasks"]), counts, notes)
 
 
-def words_of(cells: Cells) -> dict[str, Words]:
+def categories_of(cells: Cells) -> dict[str, Categories]:
     """What the numbers of each category feature stand for, behind a reader."""
     return {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
 
@@ -273,10 +273,10 @@ def _from_blocks(blocks: Mapping[str, bytes]) -> tuple[Layered, dict[str, Note]]
     notes: dict[str, Note] = {}
     for name, block in blocks.items():
         kind, first, rest = name.split(" ", 2)
-        if kind == _LOOKS:
+        if kind == _SAMPLES:
             looked[int(first), int(rest)] = FeatureCounts.from_bytes(block)
-        elif kind == _NOTE and rest.startswith(_WORDS):
-            notes[rest.removeprefix(_WORDS)] = Note(int(first), tuple(json.loads(block)))
+        elif kind == _NOTE and rest.startswith(_CATEGORIES):
+            notes[rest.removeprefix(_CATEGORIES)] = Note(int(first), tuple(json.loads(block)))
     return Layered.at(looked), notes
 
 

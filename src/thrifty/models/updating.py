@@ -23,13 +23,13 @@ from thrifty.labels.classes import Labels, codes_among
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.cascade import on_cascade
+from thrifty.models.estimators.classifier import ModelClassifier
+from thrifty.models.estimators.regressor import ModelRegressor
 from thrifty.models.fits.fitting import Fitted, NotBrought, fit_table, in_one_thread
 from thrifty.models.fits.folds import make_folds
 from thrifty.models.fits.quality import losses, said_left_out
-from thrifty.models.held.classifier import ModelClassifier
-from thrifty.models.held.regressor import ModelRegressor
 from thrifty.models.learning import LearnedTable, allowance_of, read_cells, what_is_known
-from thrifty.models.memory import words_of
+from thrifty.models.memory import categories_of
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray
 
@@ -174,7 +174,7 @@ class _Update:
         with in_one_thread(model.estimator is None):
             said = self._left_out(whole, new, fit)
             fitted = fit(whole)
-        words = {**model.words_, **words_of(cells)}
+        words = {**model.words_, **categories_of(cells)}
         made = model.around(whole, fitted, cells.feature_names, words)
         if said is None:
             return Updated(made, self.rows, None, None, len(self.rows))

@@ -16,8 +16,8 @@ from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.bill import bill_lines
 from thrifty.lifetime.outcomes import Monitor
 from thrifty.models import ModelClassifier, ModelRegressor
-from thrifty.models.card import Card
-from thrifty.models.held.classifier import quality_words
+from thrifty.models.estimators.classifier import quality_words
+from thrifty.models.scorecard import Scorecard
 from thrifty.powers.representation import written
 from thrifty.trees.representation import origins
 from thrifty.trees.tree import (
@@ -141,7 +141,7 @@ class TaskView:
     receipt: Receipt
     tree: Tree | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
-    card: Card | None = field(default=None, repr=False)
+    card: Scorecard | None = field(default=None, repr=False)
     about: str = ""
     measured: Measured | None = None
     prediction_price: float | None = None

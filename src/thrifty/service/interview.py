@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from thrifty.cells.ledger.words import place_of
+from thrifty.cells.ledger.categories import place_of
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.ledger.arrays import pack_arrays
-from thrifty.cells.ledger.words import place_of
+from thrifty.cells.ledger.categories import place_of
 from thrifty.cells.sources.checks import one_form, unmasked
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray

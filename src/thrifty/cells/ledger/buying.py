@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
+from thrifty.cells.ledger.categories import Places
 from thrifty.cells.ledger.ending import end
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.next_calls import PlannedCalls, lease
@@ -26,7 +27,6 @@ from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_counts
 from thrifty.cells.ledger.settlement import Names
-from thrifty.cells.ledger.words import Places
 from thrifty.cells.prices.price_list import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError

@@ -21,13 +21,13 @@ from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
+from thrifty.cells.ledger.categories import agree_on_categories
 from thrifty.cells.ledger.compacted import Gap, compact, forget_gaps, known_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
 from thrifty.cells.ledger.purge import renamed
 from thrifty.cells.ledger.settlement import Billed, billed_within, close, find_changes, settle
-from thrifty.cells.ledger.words import agree_on_words
 from thrifty.cells.prices.money import Budget, Limits, minor_units, to_units
 from thrifty.cells.prices.price_list import PricesLike, Tariff, as_price_list
 from thrifty.cells.sources.answered import Answered
@@ -230,7 +230,7 @@ class Ledger:
             if to_buy:
                 _take_over(pages, source)
             known = self._known(pages, source, tariff, pages.number if to_buy else pages.numbers)
-            words = agree_on_words(pages, source, write=to_buy)
+            words = agree_on_categories(pages, source, write=to_buy)
             buyer = Buyer(self, source, tariff, known, task, words)
             at_once = np.union1d(self._at_once(pages, source, task), tariff.tied)
             if to_buy and source.n_features <= _FEW:

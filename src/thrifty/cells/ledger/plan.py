@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.ledger.known import Known
-from thrifty.cells.prices.cover import OrderBasket
+from thrifty.cells.prices.cover import OrderChoice
 from thrifty.cells.prices.money import refuse_too_large, total
 from thrifty.cells.prices.tariff import Filled, PriceOfCells, Tariff, TiedFeatures
 from thrifty.cells.sources.callable import CallLimits
@@ -33,7 +33,7 @@ class Call:
 
     rows: NDArray[np.int64]
     features: NDArray[np.int64]
-    orders: tuple[tuple[TiedFeatures, OrderBasket], ...] = ()
+    orders: tuple[tuple[TiedFeatures, OrderChoice], ...] = ()
 
     def on(self, rows: NDArray[np.int64]) -> Call:
         """The same, on some of its rows."""
@@ -84,15 +84,15 @@ def _row_by_row(bill: PriceOfCells, known: Known, limits: CallLimits) -> list[Ca
     for f, words in zip(bill.features.tolist(), bill.fresh):
         for r in kernels.rows_of_mask(words).tolist():
             asked.setdefault(r, []).append(f)
-    orders: dict[int, list[tuple[TiedFeatures, OrderBasket]]] = {}
+    orders: dict[int, list[tuple[TiedFeatures, OrderChoice]]] = {}
     for filled in bill.orders:
         lacking = kernels.unpack_columns(known.known[filled.features], filled.rows) == 0
         for r, lacks in zip(filled.rows.tolist(), lacking):
-            orders.setdefault(r, []).append((filled.part, filled.basket))
+            orders.setdefault(r, []).append((filled.part, filled.choice))
             asked.setdefault(r, []).extend(filled.features[lacks].tolist())
     alike: dict[tuple[object, ...], list[int]] = {}
     for r in sorted(asked):
-        mine = tuple((id(part), basket.offers) for part, basket in orders.get(r, ()))
+        mine = tuple((id(part), choice.offers) for part, choice in orders.get(r, ()))
         alike.setdefault((tuple(sorted(set(asked[r]))), mine), []).append(r)
     calls: list[Call] = []
     for rows in alike.values():
@@ -132,7 +132,7 @@ def _alone(
 def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
     """One call for all the orders of rows that are alike; what is known is not asked for again."""
     most = min(limits.max_features or 10**9, limits.max_cells or 10**9)
-    part, basket = filled.part, filled.basket
+    part, choice = filled.part, filled.choice
     had = kernels.unpack_columns(known.known[filled.features], filled.rows).astype(np.bool_)
     if known.absent is not None:
         had |= kernels.unpack_columns(known.absent[filled.features], filled.rows).astype(np.bool_)
@@ -140,7 +140,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
     calls: list[Call] = []
     for i, kind in enumerate(kinds):
         rows, features = filled.rows[which.ravel() == i], filled.features[~kind]
-        ordered = _asked_for(part, basket, features)
+        ordered = _asked_for(part, choice, features)
         if len(features) <= most:
             calls += _rows_of(Call(rows, features, ((part, ordered),)), limits)
             continue
@@ -148,7 +148,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
         offers = part.cover.offers
         left = set(features.tolist())
         for o in sorted(ordered.offers, key=lambda o: sum(offers[o].begins.values())):
-            one = OrderBasket((o,), offers[o].price)
+            one = OrderChoice((o,), offers[o].price)
             mine = np.array([f for f in part.filled(one).tolist() if f in left], dtype=np.int64)
             left -= set(mine.tolist())
             if len(mine) > most:
@@ -160,7 +160,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
     return calls
 
 
-def _asked_for(part: TiedFeatures, basket: OrderBasket, features: NDArray[np.int64]) -> OrderBasket:
+def _asked_for(part: TiedFeatures, choice: OrderChoice, features: NDArray[np.int64]) -> OrderChoice:
     """The orders that fill something which is asked for.
 
     A test that was to open a discount opens none where it is a gap, or not to be had: nobody is
@@ -169,11 +169,11 @@ def _asked_for(part: TiedFeatures, basket: OrderBasket, features: NDArray[np.int
     asked = set(features.tolist())
 
     def fills(o: int) -> bool:
-        one = OrderBasket((o,), part.cover.offers[o].price)
+        one = OrderChoice((o,), part.cover.offers[o].price)
         return not asked.isdisjoint(part.filled(one).tolist())
 
-    kept = tuple(o for o in basket.offers if fills(o))
-    return basket if kept == basket.offers else OrderBasket(kept, part.cover.price(kept))
+    kept = tuple(o for o in choice.offers if fills(o))
+    return choice if kept == choice.offers else OrderChoice(kept, part.cover.price(kept))
 
 
 def _rows_of(call: Call, limits: CallLimits) -> Iterator[Call]:
@@ -201,9 +201,9 @@ def _split(
 def draws_of(call: Call, tariff: Tariff) -> list[int]:
     """What a call may have to pay once per example."""
     needed = {d for f in call.features.tolist() for d in tariff.needs[f]}
-    for part, basket in call.orders:
-        needed |= {d for f in part.filled(basket).tolist() for d in tariff.needs[f]}
-        needed.update(part.begun(basket))
+    for part, choice in call.orders:
+        needed |= {d for f in part.filled(choice).tolist() for d in tariff.needs[f]}
+        needed.update(part.begun(choice))
     return sorted(needed)
 
 
@@ -218,14 +218,14 @@ def price_call(
     amounts = {d: tariff.draws[d].fee for d in draws_of(call, tariff)}
     own = total(tariff.own[call.features])
     draws, who = [], []
-    for part, basket in call.orders:
-        offers = [part.cover.offers[o] for o in basket.offers]
+    for part, choice in call.orders:
+        offers = [part.cover.offers[o] for o in choice.offers]
         for k, d in enumerate(part.begins):
             begin = [offer.begins[k] for offer in offers if k in offer.begins]
             if begin:
                 amounts[d] = min(begin)
         own += sum(offer.price for offer in offers)
-        for o in basket.offers:
+        for o in choice.offers:
             if part.orders[o] >= 0:  # noted for the bill
                 draws.append(part.orders[o])
                 who.append(np.ones(len(call.rows), dtype=np.bool_))

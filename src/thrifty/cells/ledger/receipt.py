@@ -146,13 +146,13 @@ def lines_of_bill(bill: PriceOfCells, tariff: Tariff, names: Sequence[str]) -> l
         n = int(np.bitwise_count(rows).sum())
         lines.append(BillLine(tariff.draws[d].title, n, n * fee))
     for filled in bill.orders:
-        n, part, rest = len(filled.rows), filled.part, filled.basket.price
-        for o in filled.basket.offers:
+        n, part, rest = len(filled.rows), filled.part, filled.choice.price
+        for o in filled.choice.offers:
             price, d = part.cover.offers[o].price, part.orders[o]
             title = tariff.draws[d].title if d >= 0 else names[part.single[o]]
             lines.append(BillLine(title, n, n * price))
             rest -= price
-        begun = " and ".join(tariff.draws[d].title for d in part.begun(filled.basket))
+        begun = " and ".join(tariff.draws[d].title for d in part.begun(filled.choice))
         lines.append(BillLine(begun, n if rest else 0, n * rest))
     if bill.calls is not None:
         asked = int((bill.calls > 0).sum())

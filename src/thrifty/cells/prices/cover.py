@@ -7,7 +7,7 @@ in a fraction of a millisecond; where it would take more than :data:`PATIENCE` s
 solved as an integer programme (HiGHS, through SciPy), which is exact as well. Only if that does not
 end within its time is the answer the best set found, at most H(k) = 1 + 1/2 + ... + 1/k times the
 cheapest price of the orders, where k is the largest number of features of one order (Chvatal 1979);
-``Basket.exact`` says which.
+``OrderChoice.exact`` says which.
 
 Sets of features are Python integers here, a bit each.
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["PATIENCE", "OrderBasket", "Cover", "Offer"]
+__all__ = ["PATIENCE", "OrderChoice", "Cover", "Offer"]
 
 #: steps of the search before the integer programme takes over
 PATIENCE = 5_000
@@ -42,7 +42,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderBasket:
+class OrderChoice:
     """Orders that fill all that was wanted: their places in the list, in the order of the list."""
 
     offers: tuple[int, ...]
@@ -65,17 +65,17 @@ class Cover:
         self.within = 0
         for offer in self.offers:
             self.within |= offer.fills
-        self._kept: dict[tuple[int, int], OrderBasket] = {}
+        self._kept: dict[tuple[int, int], OrderChoice] = {}
 
-    def cheapest(self, wanted: int, begun: int = 0) -> OrderBasket:
+    def cheapest(self, wanted: int, begun: int = 0) -> OrderChoice:
         """The cheapest orders for these features where ``begun`` (bits) is paid already."""
         key = (wanted, begun)
-        basket = self._kept.get(key)
-        if basket is None:
+        choice = self._kept.get(key)
+        if choice is None:
             if wanted & ~self.within:
                 raise ValueError("no order fills some of the features that are wanted")
-            basket = self._kept[key] = _CoverSearch(self, wanted, begun).basket()
-        return basket
+            choice = self._kept[key] = _CoverSearch(self, wanted, begun).choice()
+        return choice
 
     def price(self, chosen: Sequence[int], begun: int = 0) -> int:
         """What a set of orders costs."""
@@ -111,7 +111,7 @@ class _CoverSearch:
         self.steps = 0
         self.best: tuple[int, tuple[int, ...]] = self._greedy()
 
-    def basket(self) -> OrderBasket:
+    def choice(self) -> OrderChoice:
         try:
             self._go(self.wanted, 0, (), frozenset())
             exact = True
@@ -122,7 +122,7 @@ class _CoverSearch:
             if found is not None:
                 self.best = min(self.best, (self.cover.price(found, self.begun), found))
         price, chosen = self.best
-        return OrderBasket(tuple(sorted(chosen)), price, exact)
+        return OrderChoice(tuple(sorted(chosen)), price, exact)
 
     def _begins(self, o: int) -> dict[int, int]:
         begins = self.cover.offers[o].begins

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.cells.prices.cover import Cover, OrderBasket
+from thrifty.cells.prices.cover import Cover, OrderChoice
 from thrifty.cells.prices.money import UNIT
 from thrifty.typing import AnyArray
 
@@ -77,19 +77,19 @@ class TiedFeatures:
     single: tuple[int, ...]
     begins: tuple[int, ...]
 
-    def filled(self, basket: OrderBasket) -> Ints:
+    def filled(self, choice: OrderChoice) -> Ints:
         """The features that some orders fill."""
         bits = 0
-        for o in basket.offers:
+        for o in choice.offers:
             bits |= self.cover.offers[o].fills
         return np.array(
             [f for i, f in enumerate(self.features.tolist()) if bits >> i & 1], dtype=np.int64
         )
 
-    def begun(self, basket: OrderBasket) -> tuple[int, ...]:
+    def begun(self, choice: OrderChoice) -> tuple[int, ...]:
         """The draws that these orders begin, whether or not they are paid already."""
         return tuple(
-            sorted({self.begins[k] for o in basket.offers for k in self.cover.offers[o].begins})
+            sorted({self.begins[k] for o in choice.offers for k in self.cover.offers[o].begins})
         )
 
 
@@ -98,7 +98,7 @@ class Filled:
     """Some orders on some rows: what each row pays for them and what they fill."""
 
     part: TiedFeatures
-    basket: OrderBasket
+    choice: OrderChoice
     rows: Ints
     features: Ints
 
@@ -119,7 +119,7 @@ class PriceOfCells:
         """The whole sum."""
         cells = np.bitwise_count(self.fresh).sum(axis=1, dtype=np.int64)
         draws = sum(fee * int(np.bitwise_count(rows).sum()) for fee, rows in self.fees.values())
-        orders = sum(filled.basket.price * len(filled.rows) for filled in self.orders)
+        orders = sum(filled.choice.price * len(filled.rows) for filled in self.orders)
         asked = sum(self.calls.tolist()) if self.calls is not None else 0
         return int(sum(int(n) * int(p) for n, p in zip(cells, self.own)) + draws + orders + asked)
 
@@ -130,7 +130,7 @@ class PriceOfCells:
             if price:
                 out += price * _unpacked(words, n)
         for filled in self.orders:
-            out[filled.rows] += filled.basket.price
+            out[filled.rows] += filled.choice.price
         return out if self.calls is None else out + self.calls
 
 
@@ -341,14 +341,14 @@ class Tariff:
             for k, d in enumerate(part.begins):
                 if d in fees:  # due in any case: it is paid with the rest
                     begun[k] |= fees[d][1]
-        by_basket: dict[OrderBasket, list[Ints]] = {}
+        by_choice: dict[OrderChoice, list[Ints]] = {}
         for kind, some in _alike(np.vstack([missing, begun]), rows):
             lacks = sum(1 << f for i, f in enumerate(at) if kind >> i & 1)
-            basket = part.cover.cheapest(lacks, kind >> len(at))
-            by_basket.setdefault(basket, []).append(some)
+            choice = part.cover.cheapest(lacks, kind >> len(at))
+            by_choice.setdefault(choice, []).append(some)
         return [
-            Filled(part, basket, np.sort(np.concatenate(some)), part.filled(basket))
-            for basket, some in by_basket.items()
+            Filled(part, choice, np.sort(np.concatenate(some)), part.filled(choice))
+            for choice, some in by_choice.items()
         ]
 
     def price(self, owned: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -21,11 +21,11 @@ from threadpoolctl import ThreadpoolController
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter, ThriftyError
-from thrifty.models.card import Card, Words
 from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
 from thrifty.models.fits.two_stage import fit_two_stages, two_stage_from_dict
+from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
@@ -58,8 +58,8 @@ class Fitted(Protocol):
         """What it is, in a sentence."""
 
     def scorecard(
-        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
-    ) -> Card | None:
+        self, names: Sequence[str], words: CategoryNames, classes: Sequence[Hashable]
+    ) -> Scorecard | None:
         """Its scorecard, or that of the part of it that is one; None where none is."""
 
     def to_dict(self) -> Json | None:
@@ -141,7 +141,7 @@ is then fitted again on the cells that were bought, for nothing.
 
 #: a class of ours that has moved, by the name that stores know it by
 _KEPT_AS = {
-    f"thrifty.models.held.scorecard.{name}": f"thrifty.models.scorecard.{name}"
+    f"thrifty.models.estimators.scorecard.{name}": f"thrifty.models.scorecard.{name}"
     for name in ("ScorecardClassifier",)
 }
 
@@ -238,8 +238,8 @@ class Prepared:
         return f"{type(self.fitted).__name__}, fitted on what was bought."
 
     def scorecard(
-        self, names: Sequence[str], words: Words, classes: Sequence[Hashable]
-    ) -> Card | None:
+        self, names: Sequence[str], words: CategoryNames, classes: Sequence[Hashable]
+    ) -> Scorecard | None:
         """The card of a scorecard; None for other estimators."""
         own = self.fitted
         if not isinstance(own, HasPoints):

@@ -18,9 +18,9 @@ from itertools import pairwise
 import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.models.card import DOUBLING, Card, CardRow, Words, plain
 from thrifty.models.fits.bins import NOWHERE, Bins, bins_from_dict, make_bins
 from thrifty.models.fits.logistic import fit_intercepts, fit_penalised, fit_slope
+from thrifty.models.scorecard import DOUBLING, CategoryNames, Scorecard, ScorecardRow, plain
 from thrifty.typing import Json, JsonLike
 
 __all__ = ["Design", "Points", "points_from_dict"]
@@ -65,15 +65,15 @@ class Points:
     def card(
         self,
         names: Sequence[str],
-        words: Words,
+        words: CategoryNames,
         classes: Sequence[Hashable],
         doubling: float = DOUBLING,
-    ) -> Card:
+    ) -> Scorecard:
         """As a card that people read, the features that move the score most first.
 
         Parameters
         ----------
-        names, words : sequence of str and Words
+        names, words : sequence of str and CategoryNames
             the features' names, and the texts behind the codes of categories
         classes : sequence
             the class of each code
@@ -82,7 +82,7 @@ class Points:
         """
         unit = float(np.log(2.0) / doubling)
         labels = [plain(label) for label in (classes[1:] if len(classes) == 2 else classes)]
-        rows: list[tuple[float, list[CardRow]]] = []
+        rows: list[tuple[float, list[ScorecardRow]]] = []
         for name, bins, table in zip(names, self.bins, self.points):
             texts = bins.names(words.get(name))
             share = bins.weight / max(float(bins.weight.sum()), 1e-300)
@@ -91,14 +91,14 @@ class Points:
                 if spread <= 1e-12:
                     continue
                 lines = [
-                    CardRow(str(name), text, float(worth / unit), float(part), label)
+                    ScorecardRow(str(name), text, float(worth / unit), float(part), label)
                     for text, worth, part in zip(texts, table[:, c], share)
                     if part > 0
                 ]
                 rows.append((spread, lines))
         rows.sort(key=lambda row: -row[0])
         base = dict(zip(labels, (self.intercepts / unit).tolist()))
-        return Card(tuple(line for _, lines in rows for line in lines), base, doubling)
+        return Scorecard(tuple(line for _, lines in rows for line in lines), base, doubling)
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""

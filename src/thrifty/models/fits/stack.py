@@ -20,7 +20,6 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
-from thrifty.models.card import Card, Words
 from thrifty.models.fits.adaptive_ridge import fit_numbers as fit_ridge_of_numbers
 from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
 from thrifty.models.fits.columns import Columns
@@ -42,6 +41,7 @@ from thrifty.models.fits.tree_ensembles import (
     is_boolean,
     tree_sum_from_dict,
 )
+from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Json, JsonLike
 
@@ -148,7 +148,9 @@ class Stack(Scores):
         said = f"An ensemble of a scorecard (shown) and {beside}. The scorecard is {share} of it."
         return said.replace("%", " %")
 
-    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
+    def scorecard(
+        self, names: Sequence[str], words: CategoryNames, classes: Sequence[Hashable]
+    ) -> Scorecard:
         """The ridge as a scorecard."""
         return self.ridge.card(names, words, [classes[code] for code in self.classes_.tolist()])
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.models.card import Card, Words
 from thrifty.models.fits.logistic import softmax
 from thrifty.models.fits.quality import LEAST, Quality, losses, quality_of
 from thrifty.models.fits.stack import Scores, Stack, fit_stack, stack_from_dict
+from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import Json, JsonLike
 
@@ -58,7 +58,9 @@ class TwoStage(Scores):
             f"second one that was bought on some. First stage: {self.first.summary()}"
         )
 
-    def scorecard(self, names: Sequence[str], words: Words, classes: Sequence[Hashable]) -> Card:
+    def scorecard(
+        self, names: Sequence[str], words: CategoryNames, classes: Sequence[Hashable]
+    ) -> Scorecard:
         """The scorecard of the first stage."""
         return self.first.scorecard(names[: self._width], words, classes)
 

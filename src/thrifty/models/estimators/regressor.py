@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.labels.numbers import read_numbers
 from thrifty.models.asking.ask import ask_numbers
+from thrifty.models.estimators.base import OnCells, shown_names
 from thrifty.models.fits.fitting import Fitted, NotBrought, in_one_thread
 from thrifty.models.fits.quality import NumberQuality, numbers_left_out
-from thrifty.models.held.base import OnCells, shown_names
 from thrifty.typing import Json, TableLike
 
 __all__ = ["ModelRegressor"]

@@ -18,20 +18,28 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["DOUBLING", "Card", "CardRow", "Words", "card_curves", "plain", "plot_card"]
+__all__ = [
+    "CategoryNames",
+    "DOUBLING",
+    "Scorecard",
+    "ScorecardRow",
+    "plain",
+    "plot_scorecard",
+    "scorecard_curves",
+]
 
 #: points that double the odds, where nobody said otherwise: a habit of credit scoring is 20; 10
 #: leaves whole points that are fine enough (set by hand)
 DOUBLING = 10.0
 
 #: what the codes of categories stand for, by the feature's name
-Words = Mapping[str, Sequence[object]]
+CategoryNames = Mapping[str, Sequence[object]]
 
 _COLUMNS = ("feature", "bin", "class", "share", "points")
 
 
 @dataclass(frozen=True, slots=True)
-class CardRow:
+class ScorecardRow:
     """One line of the card: the feature, the bin, its points, the share of rows that fall there.
 
     ``for_class`` is the class that the points speak for.
@@ -45,14 +53,15 @@ class CardRow:
 
 
 @dataclass(frozen=True)
-class Card(Sequence[CardRow]):
+class Scorecard(Sequence[ScorecardRow]):
     """The lines of a scorecard, the features that move the score most first.
 
     A row's score is ``base`` plus its points; ``doubling`` points double the odds of the class.
     Features whose bins all have 0 points are left out.
 
-    >>> card = Card((CardRow("age", "< 40", -8.0, 0.5, 1), CardRow("age", ">= 40", 8.0, 0.5, 1)),
-    ...             base={1: -12.0}, doubling=10.0)
+    >>> young = ScorecardRow("age", "< 40", -8.0, 0.5, 1)
+    >>> old = ScorecardRow("age", ">= 40", 8.0, 0.5, 1)
+    >>> card = Scorecard((young, old), base={1: -12.0}, doubling=10.0)
     >>> print(card)
     feature  bin    share  points
     base                    -12.0
@@ -61,7 +70,7 @@ class Card(Sequence[CardRow]):
     10 points double the odds of 1.
     """
 
-    rows: tuple[CardRow, ...]
+    rows: tuple[ScorecardRow, ...]
     base: dict[Hashable, float]
     doubling: float
 
@@ -69,19 +78,19 @@ class Card(Sequence[CardRow]):
         return len(self.rows)
 
     @overload
-    def __getitem__(self, at: int) -> CardRow: ...
+    def __getitem__(self, at: int) -> ScorecardRow: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[CardRow, ...]: ...
-    def __getitem__(self, at: int | slice) -> CardRow | tuple[CardRow, ...]:
+    def __getitem__(self, at: slice) -> tuple[ScorecardRow, ...]: ...
+    def __getitem__(self, at: int | slice) -> ScorecardRow | tuple[ScorecardRow, ...]:
         return self.rows[at]
 
-    def __iter__(self) -> Iterator[CardRow]:
+    def __iter__(self) -> Iterator[ScorecardRow]:
         return iter(self.rows)
 
-    def of(self, label: Hashable, other: Hashable) -> Card:
+    def of(self, label: Hashable, other: Hashable) -> Scorecard:
         """Of a card of two classes that of the given one, where it is of the ``other``.
 
-        >>> card = Card((CardRow("age", "< 40", -8.0, 1.0, "well"),), {"well": 2.0}, 10.0)
+        >>> card = Scorecard((ScorecardRow("age", "< 40", -8.0, 1.0, "well"),), {"well": 2.0}, 10.0)
         >>> card.of("ill", other="well").base
         {'ill': -2.0}
         """
@@ -180,7 +189,7 @@ def plain(label: Hashable) -> Hashable:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def card_curves(card: Card, top: int = 9) -> list[Fields]:
+def scorecard_curves(card: Scorecard, top: int = 9) -> list[Fields]:
     """What a plot of a card shows: bins and points of the features that matter most."""
     found: dict[tuple[str, str], Fields] = {}
     for row in card.rows:
@@ -193,11 +202,11 @@ def card_curves(card: Card, top: int = 9) -> list[Fields]:
     return list(found.values())[:top]
 
 
-def plot_card(card: Card, top: int = 9) -> Figure:
+def plot_scorecard(card: Scorecard, top: int = 9) -> Figure:
     """A small bar chart a feature, drawn with matplotlib; returns the figure."""
     from matplotlib.figure import Figure
 
-    curves = card_curves(card, top)
+    curves = scorecard_curves(card, top)
     across = min(3, max(1, len(curves)))
     down = max(1, -(-len(curves) // across))
     figure = Figure(figsize=(4.2 * across, 2.4 * down), layout="constrained")

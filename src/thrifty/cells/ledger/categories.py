@@ -20,7 +20,7 @@ from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 
-__all__ = ["Places", "agree_on_words", "place_of", "words_in_store"]
+__all__ = ["Places", "agree_on_categories", "categories_in_store", "place_of"]
 
 
 class Places:
@@ -82,7 +82,7 @@ def _is_number(word: str) -> bool:
         return False
 
 
-def words_in_store(
+def categories_in_store(
     pages: Pages, feature: int, listed: Sequence[str], *, write: bool
 ) -> tuple[str, ...]:
     """The words of a feature in their places; new ones come after those that are there."""
@@ -92,7 +92,7 @@ def words_in_store(
     return (*kept, *(word for word in listed if word not in kept))
 
 
-def agree_on_words(pages: Pages, source: CallableSource, *, write: bool) -> dict[int, Places]:
+def agree_on_categories(pages: Pages, source: CallableSource, *, write: bool) -> dict[int, Places]:
     """How a source's categories are read in this store; by the source's features."""
     names, listed = source.feature_names, source.categories
     kept = pages.words()
@@ -119,7 +119,7 @@ def agree_on_words(pages: Pages, source: CallableSource, *, write: bool) -> dict
             _refuse_what_was_a_number(pages, names[f], number, mine, begun=begun)
         stored = mine if number < 0 else had
         if number >= 0 and not set(mine) <= set(had):
-            stored = words_in_store(pages, number, mine, write=write)
+            stored = categories_in_store(pages, number, mine, write=write)
         out[f] = Places(names[f], stored, mine)
     return out
 

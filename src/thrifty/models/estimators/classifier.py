@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.html import pre_html
 from thrifty.labels.classes import read_classes
 from thrifty.models.asking.ask import Orders, ask_classes
-from thrifty.models.card import Card
+from thrifty.models.estimators.base import SHOWN, OnCells, shown_names
 from thrifty.models.fits.quality import Quality, quality_left_out, said_left_out, says
-from thrifty.models.held.base import SHOWN, OnCells, shown_names
+from thrifty.models.scorecard import Scorecard
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, TableLike
 
 __all__ = ["ModelClassifier", "quality_words"]
@@ -45,7 +45,7 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
         what was fitted, on those features
     table_ : Table
         the cells it was fitted on, a :class:`thrifty.models.Table`
-    card_ : Card
+    card_ : Scorecard
         its scorecard, where it is one or has one in its mixture
     quality_ : Quality or None
         cross-validated, with an interval; None where it was not measured
@@ -66,7 +66,7 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
     _reads, _asks, _of_numbers = staticmethod(read_classes), staticmethod(ask_classes), False
 
     @property
-    def card_(self) -> Card:
+    def card_(self) -> Scorecard:
         """The scorecard, where the model is one or has one as a part; with the user's names."""
         check_is_fitted(self, "estimator_")
         classes = self.classes_.tolist()

@@ -15,10 +15,10 @@ from thrifty.array_types import Floats
 from thrifty.cells.sources.kinds import ColumnReader, has_texts
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, class_of_interest
-from thrifty.models.card import Card
 from thrifty.models.fits.folds import FOLDS, content_groups, make_folds
 from thrifty.models.fits.logistic import softmax
 from thrifty.models.fits.points import Design, Points, points_from_dict
+from thrifty.models.scorecard import Scorecard
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ScorecardClassifier"]
@@ -50,8 +50,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    card_ : Card
-        the points as a table that prints and exports, a :class:`thrifty.models.card.Card`; of two
+    card_ : Scorecard
+        a :class:`thrifty.models.scorecard.Scorecard`, a table that prints and exports; of two
         classes it is of the one of interest: 1, True, yes or ja, else the rarer
     points_ : Points
         the same in logits
@@ -238,7 +238,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
             tuple(np.rint(table / unit) * unit for table in points.points),
         )
 
-    def _card(self) -> Card:
+    def _card(self) -> Scorecard:
         names = getattr(self, "feature_names_in_", [f"x{f}" for f in range(self.n_features_in_)])
         texts = zip(names, self.reader_.categories)
         words = {str(name): told for name, told in texts if told is not None}
