@@ -72,16 +72,6 @@ def test_an_unknown_task(life):
         life["nobody"]
 
 
-def test_names_may_come_in_any_order():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
-    names = list("abcdefgh")
-    frame = pd.DataFrame(X, columns=names)
-    life.learn("first", frame, Y)
-    second = life.learn("second", frame[names[::-1]], Y)
-    assert second.route == "reused"
-    assert (life.predict("second", frame).values == Y).all()
-
-
 def test_contradictory_rows_are_named():
     doubled = np.vstack([X, X])
     y = np.concatenate([Y, Y])

@@ -11,10 +11,8 @@ from typer.testing import CliRunner
 from bench import app
 from simulated import WIDTH, Promise, simulate
 from speed import scratch
-from studies import measure as m
 from studies.kept import Kept, commit, measured_at
 from thrifty import kernels
-from thrifty.errors import BadParameter
 from thrifty.labels.classes import read_classes
 from thrifty.trees.tree import EMPTY, Node, Split, stump
 
@@ -59,18 +57,6 @@ def test_memory_is_measured_in_a_process_of_its_own():
     assert row["beyond the input MB"] < 60
 
 
-def test_timing_and_noise():
-    timing = m.Timing((2.0, 1.0, 4.0))
-    assert timing.best == 1.0 and timing.noise == 1.0
-    ticks = iter([0.0, 3.0, 5.0, 6.0])
-    assert m.best_of(lambda: "done", 2, clock=lambda: next(ticks)).seconds == (3.0, 1.0)
-
-
-def test_the_machine_is_told():
-    told = m.machine()
-    assert {"processor", "cores", "load", "numpy", "scikit-learn"} <= set(told)
-
-
 @pytest.mark.parametrize("part", ["disk", "scratch"])
 def test_the_command(part):
     result = run(app, ["--only", part, "--small", "--json"])
@@ -82,11 +68,6 @@ def test_the_command(part):
 def test_the_command_prints_tables():
     result = run(app, ["--only", "disk", "--small"])
     assert "| a reused task" in result.output and "processor:" in result.output
-
-
-def test_an_unknown_part():
-    result = run(app, ["--only", "jumping"])
-    assert isinstance(result.exception, BadParameter) and "'scratch'" in str(result.exception)
 
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"

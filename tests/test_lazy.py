@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import thrifty
-from thrifty.cells import Cells, Ledger
+from tests.market import ledger, table_seller
+from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.stores import MemoryStore
 
 
 def learned_tree(seed, rows=200, features=15):
@@ -123,19 +123,8 @@ def test_wrong_rules(wrong, message):
 def test_a_model_explains_one_example_for_the_price_of_its_path():
     model, X = learned_tree(3)
     asked = []
-
-    def laboratory(examples, features):
-        asked.extend((e, f) for e in examples for f in features)
-        return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
-
-    source = thrifty.Source.from_callable(
-        laboratory,
-        name="provider",
-        examples=range(len(X)),
-        features=[f"x{i}" for i in range(15)],
-        prices=2.5,
-    )
-    told = model.explain_asked(Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {}))), 7)
+    source = table_seller(X, sold=asked, prices=2.5)
+    told = model.explain_asked(Cells(source, ledger=ledger()), 7)
     assert [int(step.feature[1:]) for step in told.steps] == path(model.tree_.to_dict(), X[7])
     assert {int(e) for e, _ in asked} == {7} and len(asked) == told.cells
     assert told.cost == 2.5 * told.cells and told.answer == model.predict(X)[7]

@@ -113,22 +113,6 @@ def test_models_are_scikit_learn_classifiers():
     assert again.tree_ == model.tree_ and (again.predict(task.X) == task.y).all()
 
 
-def test_representation_is_sized_iterable_printable_and_plain_data():
-    life = learned_life()
-    rep = life.representation
-    assert len(list(rep)) == len(rep) > 0 and "metafeature 0" in str(rep)
-    assert life.family.load_representation(rep.to_dict()) == rep
-
-
-def test_text_labels():
-    task = TASKS[0]
-    y = np.array(["well", "sick"])[task.y]
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    model = life.learn("named", task.X, y).model
-    assert (model.predict(task.X) == y).all()
-    assert set(model.classes_) == {"sick", "well"}
-
-
 def test_a_task_that_is_forgotten_and_learned_again_is_there_at_once(tmp_path):
     from thrifty.report.reader import Reader
 

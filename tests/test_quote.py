@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.market import seller
 from thrifty.cli import app
 from thrifty.errors import BadInput, BadParameter, TaskExists, ThriftyError
 
@@ -49,13 +50,7 @@ def test_nothing_is_bought_and_nothing_remembered():
         calls.append(len(ids))
         return np.zeros((len(ids), len(names)))
 
-    source = thrifty.Source.from_callable(
-        provider,
-        name="provider",
-        examples=[f"e{i}" for i in range(30)],
-        features=["a", "b", "c"],
-        prices=2.0,
-    )
+    source = seller(provider, [f"e{i}" for i in range(30)], ["a", "b", "c"], prices=2.0)
     life = thrifty.Lifetime(thrifty.Trees())
     quote = life.quote("task", source, [0, 1] * 15)
     assert calls == [] and len(life) == 0
@@ -117,11 +112,10 @@ def test_the_currency_is_said_and_fees_are_counted_once_an_example():
     prices = thrifty.PriceList(
         {"a": 1, "b": 2, "c": 3}, fees={"draw": (9, ["a", "b", "c"])}, currency="EUR"
     )
-    source = thrifty.Source.from_callable(
+    source = seller(
         lambda ids, names: np.zeros((len(ids), len(names))),
-        name="lab",
-        examples=[str(i) for i in range(10)],
-        features=["a", "b", "c"],
+        [str(i) for i in range(10)],
+        ["a", "b", "c"],
         prices=prices,
     )
     quote = thrifty.Lifetime(thrifty.Trees()).quote("t", source, [0, 1] * 5)

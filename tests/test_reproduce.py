@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from paper_tables import reproduce
 from paper_tables.__main__ import app
-from paper_tables.all_rows import ROWS, check_grid, chosen_rows, row_named
+from paper_tables.all_rows import ROWS, check_grid
 from paper_tables.fit import fit_form, fit_slope
 from paper_tables.from_runs import against_bounds, forms, growth
 from paper_tables.pictures import contest_lines, row_lines
@@ -255,42 +255,6 @@ class TestBadInput:
         with pytest.raises(BadParameter, match="r_max"):
             reproduce(tmp_path / "out", grids={"large-r-stumps": Grid(base, {})})
 
-    @pytest.mark.parametrize(
-        "options, says",
-        [
-            ({"table": "3"}, "table must be"),
-            ({"n_jobs": 0}, "n_jobs must be"),
-            ({"seed": -1}, "seed must be"),
-        ],
-    )
-    def test_options(self, tmp_path, options, says):
-        with pytest.raises(BadParameter, match=says):
-            reproduce(tmp_path / "out", **options)
-
-    def test_names(self):
-        with pytest.raises(BadParameter, match="a row must be one of"):
-            row_named("forests")
-        with pytest.raises(BadParameter, match="an axis must be one of"):
-            Grid(TREES.base, {"size": (1, 2)})
-        with pytest.raises(BadParameter, match="n_tasks .m. must be an integer"):
-            Point(0, 10, 2, 50)
-
-    @pytest.mark.parametrize(
-        "data, says",
-        [
-            ({}, "needs 'base'"),
-            ({"base": {"n_tasks": 4}}, "needs n_features"),
-            ({"base": {"tasks": 4}}, "got 'tasks'"),
-            ({"base": {}, "depth": 3}, "got 'depth'"),
-        ],
-    )
-    def test_grid_files(self, data, says):
-        with pytest.raises(BadParameter, match=says):
-            Grid.from_dict(data)
-
-    def test_tables(self):
-        assert [row.table for row in chosen_rows("1")] == [1] * len(chosen_rows("1"))
-
 
 class TestCommand:
     def run(self, *arguments: object):
@@ -306,10 +270,6 @@ class TestCommand:
         assert {claim["row"] for claim in claims} == {"trees"}
         shown = self.run("--grid", grid, "--out", out, "--quick", "--jobs", 1)
         assert "claims hold" in shown.output.replace("\n", " ")
-
-    def test_a_table_that_is_none(self, tmp_path):
-        result = self.run("--table", "4", "--out", tmp_path / "out")
-        assert isinstance(result.exception, BadParameter)
 
 
 def test_a_power_above_the_theorys_is_not_called_bounded_by_it():

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
 import thrifty
+from tests.shell import run
 from thrifty.cli import app
 from thrifty.errors import BadInput
 from thrifty.serving import serving_model
@@ -150,8 +151,7 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     life.learn("ill", frame, y)
     out = tmp_path / "model.json"
     place = str(tmp_path / "life.db")
-    done = CliRunner().invoke(app, ["store", "export", place, "--task", "ill", "-o", str(out)])
-    assert done.exit_code == 0, done.output
+    run("store", "export", place, "--task", "ill", "-o", out)
     written = json.loads(out.read_text())
     assert written["task"] == "ill" and written["classes"] == [False, True]
     again = served(tmp_path, written, strangers())

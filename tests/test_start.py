@@ -20,6 +20,17 @@ def imported_by(code: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+def typed(*words: str) -> str:
+    """The code that runs a command."""
+    return f"""
+import contextlib, sys
+sys.argv = ["thrifty", *{words!r}]
+from thrifty.cli import main
+with contextlib.suppress(SystemExit):
+    main()
+"""
+
+
 def test_importing_thrifty_imports_no_library():
     there = imported_by("import thrifty")
     assert not there & {*HEAVY, "numpy", "scipy", "rich", "typer"}
@@ -27,16 +38,7 @@ def test_importing_thrifty_imports_no_library():
 
 @pytest.mark.parametrize("word", ["--help", "--version"])
 def test_help_and_version_import_no_library(word):
-    run = f"""
-import sys
-sys.argv = ["thrifty", {word!r}]
-from thrifty.cli import main
-try:
-    main()
-except SystemExit:
-    pass
-"""
-    there = imported_by(run)
+    there = imported_by(typed(word))
     assert not there & {*HEAVY, "numpy", "scipy"}
 
 
@@ -76,16 +78,7 @@ def stores(tmp_path_factory):
 @pytest.mark.parametrize("family", ["models", "trees"])
 @pytest.mark.parametrize("command", ["bill", "show"])
 def test_a_bill_is_printed_without_a_solver_or_a_compiler(stores, command, family):
-    run = f"""
-import sys
-sys.argv = ["thrifty", {command!r}, {str(stores[family])!r}]
-from thrifty.cli import main
-try:
-    main()
-except SystemExit:
-    pass
-"""
-    there = imported_by(run)
+    there = imported_by(typed(command, str(stores[family])))
     assert "thrifty.lifetime.lifetime" in there
     assert not there & {*HEAVY, "scipy"}
     assert not there & {"asyncio", "ssl", "urllib.request"}, "nobody is called"

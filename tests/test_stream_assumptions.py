@@ -93,8 +93,9 @@ def test_good_targets_are_k_features_and_bad_ones_are_others(strategy):
     stream = streams.adversary(strategy, 40, 30, 3, 40, 10, random_state=1)
     good = [task.target for task in stream if task.good]
     bad = [task.target for task in stream if not task.good]
-    assert len(good) == 40 and len(bad) == 10
+    assert len(good) == 40 == stream.count_good() and len(bad) == 10
     assert {tree.split.feature for tree in good if isinstance(tree, Node)} == set(
         stream.metafeatures
     )
-    assert not {tree.split.feature for tree in bad} & set(stream.metafeatures)
+    others = {tree.split.feature for tree in bad}
+    assert len(others) == 10 and not others & set(stream.metafeatures)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import table_seller
 
 #: rooms that any work may pass through: values, words, the door itself
 COMMON = {
@@ -113,18 +114,8 @@ def numbers(seed):
 def clinic(X, prices):
     """A laboratory that sells orders, with free columns."""
     names = [f"t{j}" for j in range(X.shape[1])]
-
-    def ask(ids, asked):
-        return X[np.ix_([int(i) for i in ids], [names.index(name) for name in asked])]
-
-    return thrifty.Source.from_callable(
-        ask,
-        examples=range(len(X)),
-        features=names,
-        prices=prices,
-        name="clinic",
-        kinds=dict.fromkeys(names, "number"),
-    )
+    kinds = dict.fromkeys(names, "number")
+    return table_seller(X, names, prices=prices, name="clinic", kinds=kinds)
 
 
 def orders():
@@ -159,14 +150,7 @@ def test_from_an_array():
 
 def test_paid_for_with_a_store_and_a_budget(tmp_path):
     one = task(2)
-    names = [f"x{j}" for j in range(one.X.shape[1])]
-
-    def ask(ids, asked):
-        return one.X[np.ix_([int(i) for i in ids], [names.index(name) for name in asked])]
-
-    source = thrifty.Source.from_callable(
-        ask, examples=range(len(one.X)), features=names, prices=1, name="lab"
-    )
+    source = table_seller(one.X, prices=1)
     life = thrifty.Lifetime(
         thrifty.Trees(max_depth=3), store=tmp_path / "paid.db", budget=thrifty.Budget(total=10_000)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import contextmanager
 from decimal import Decimal
 
 import numpy as np
@@ -27,15 +28,27 @@ def never(text: str, question: str) -> str:
     return "no"
 
 
+@contextmanager
+def two_servers(cheap, dear):
+    """Two servers, and an answerer at each."""
+    with LocalChatServer(cheap, rates=CHEAP) as one, LocalChatServer(dear, rates=DEAR) as two:
+        yield (
+            one,
+            two,
+            *(
+                thrifty.ChatServer(name, rates=server.rates, base_url=server.url, key_from=None)
+                for name, server in (("small", one), ("large", two))
+            ),
+        )
+
+
 def bank(*answerers: object, **more: object) -> thrifty.Source:
     asked = [thrifty.Question("Is it wet?", answerers=answerers)]
     return thrifty.Source.from_questions(TEXTS, asked, **more)
 
 
 def test_each_answerer_is_a_feature_with_its_own_price_and_bill():
-    with LocalChatServer(never, rates=CHEAP) as one, LocalChatServer(wet, rates=DEAR) as two:
-        small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
-        large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
+    with two_servers(never, wet) as (one, two, small, large):
         source = bank(small, large)
         assert source.feature_names == ("Is it wet? by small", "Is it wet? by large")
         cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
@@ -49,10 +62,8 @@ def test_each_answerer_is_a_feature_with_its_own_price_and_bill():
 
 
 def test_one_answerer_that_refuses_does_not_bill_the_other_twice():
-    with LocalChatServer(never, rates=CHEAP) as one, LocalChatServer(wet, rates=DEAR) as two:
+    with two_servers(never, wet) as (one, two, small, large):
         two.status = lambda text: 503
-        small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
-        large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
         life = thrifty.Lifetime()
         cells = thrifty.protocol.Cells(bank(small, large, attempts=1), ledger=life.ledger, task="t")
         with pytest.raises(NotBilled):
@@ -219,9 +230,7 @@ def test_two_answerers_and_a_limit_end_in_a_model(spend):
     def ask(text: str, question: str) -> str:
         return "yes" if question[question.index("topic") :][:6] in text else "no"
 
-    with LocalChatServer(ask, rates=CHEAP) as one, LocalChatServer(ask, rates=DEAR) as two:
-        small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
-        large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
+    with two_servers(ask, ask) as (one, two, small, large):
         asked = [
             thrifty.Question(f"Does it name topic{j}?", answerers=(small, large)) for j in range(4)
         ]
@@ -233,9 +242,7 @@ def test_two_answerers_and_a_limit_end_in_a_model(spend):
 
 
 def test_a_price_that_is_asked_for_is_what_is_reserved():
-    with LocalChatServer(wet, rates=CHEAP) as one, LocalChatServer(wet, rates=DEAR) as two:
-        small = thrifty.ChatServer("small", rates=CHEAP, base_url=one.url, key_from=None)
-        large = thrifty.ChatServer("large", rates=DEAR, base_url=two.url, key_from=None)
+    with two_servers(wet, wet) as (*_, small, large):
         for features in ([0], [1], [0, 1]):
             source = bank(small, large, name=str(features))
             priced = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")

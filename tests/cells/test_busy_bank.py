@@ -19,7 +19,6 @@ BODY = json.dumps(
     {"model": "m", "choices": [{"message": {"content": '{"1": "yes"}'}}],
      "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
 ).encode()  # fmt: skip
-CHUNKS = b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (BODY[:7], BODY[7:])) + b"0\r\n\r\n"
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 
 
@@ -68,21 +67,6 @@ def answers(url: str, n: int = 3) -> np.ndarray:
     return thrifty.protocol.Cells(bank, ledger=thrifty.Lifetime().ledger, task="t").get(
         range(n), [0]
     )
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        SIZED,
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS,
-        b"HTTP/1.1 100 Continue\r\n\r\n" + SIZED,
-    ],
-    ids=["sized", "in chunks", "go on"],
-)
-def test_replies_of_every_shape_are_read(reply):
-    with raw_server(reply) as (url, opened):
-        assert (answers(url) == 1).all()
-        assert len(opened) <= 3
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.cells import Answered, Cells, Ledger
 from thrifty.errors import (
     BadInput,
@@ -35,7 +36,7 @@ def answers(ids, names):
 def opened(fn, *, book=None, ids=IDS, task="t", **options):
     """A ledger, and the door of a source of ``fn``."""
     options = {"prices": 2, "attempts": 1, "name": "lab", **options}
-    source = thrifty.Source.from_callable(fn, examples=ids, features=FEATURES, **options)
+    source = seller(fn, ids, FEATURES, **options)
     ledger = Ledger(book or MemoryStore().book("test", {}, {}))
     return ledger, Cells(source, ledger=ledger, task=task)
 
@@ -358,9 +359,7 @@ def test_a_frame_without_prices_is_no_money():
     def ask(ids, wanted):
         return [[X[int(i), names.index(n)] for n in wanted] for i in ids]
 
-    lab = thrifty.Source.from_callable(
-        ask, examples=range(200), features=names, boolean=False, name="lab", prices="0.5 USD"
-    )
+    lab = seller(ask, range(200), names, boolean=False, prices="0.5 USD")
     life = thrifty.Lifetime(random_state=0)
     life.learn("t", lab, y, spend="50 %")
     spent = life.balance().spent
@@ -378,9 +377,7 @@ def test_a_frame_without_prices_is_no_money():
 
 
 def test_a_family_that_reads_no_gaps_refuses_a_source_that_makes_them():
-    lab = thrifty.Source.from_callable(
-        answers, examples=IDS, features=FEATURES, name="lab", on_failure="gap"
-    )
+    lab = seller(answers, IDS, FEATURES, on_failure="gap")
     with pytest.raises(BadInput, match="reads no gaps"):
         thrifty.Lifetime(thrifty.Trees()).learn("t", lab, [0, 1, 0])
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from thrifty.cells import Cells, Ledger, Source, as_source
+from tests.market import ledger, seller
+from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bit_cells import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.errors import BadInput, BadParameter, MalformedAnswer, UnknownFeature
-from thrifty.stores import MemoryStore
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -125,34 +125,22 @@ def test_tables_on_disk_hold_categories_too(tmp_path):
 
 
 def book():
-    return Ledger(MemoryStore().book("x", {}, {}))
+    return ledger()
 
 
 def test_a_provider_answers_categories_by_their_text():
     def ask(ids, names):
         return [[{"colour": "red" if i == "a" else "green", "n": 2}[n] for n in names] for i in ids]
 
-    source = Source.from_callable(
-        ask,
-        name="provider",
-        examples=["a", "b"],
-        features=["colour", "n"],
-        kinds={"colour": ["green", "red"], "n": "number"},
+    source = seller(
+        ask, ["a", "b"], ["colour", "n"], kinds={"colour": ["green", "red"], "n": "number"}
     )
     assert Cells(source, ledger=book()).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
-    wrong = Source.from_callable(
-        ask,
-        name="provider",
-        examples=["a"],
-        features=["colour"],
-        kinds={"colour": ["green", "blue"]},
-    )
+    wrong = seller(ask, ["a"], ["colour"], kinds={"colour": ["green", "blue"]})
     with pytest.raises(MalformedAnswer, match="'red'"):
         Cells(wrong, ledger=book()).get([0], [0])
     with pytest.raises(BadInput, match="what can be answered"):
-        Source.from_callable(
-            ask, name="provider", examples=["a"], features=["c"], kinds={"c": "category"}
-        )
+        seller(ask, ["a"], ["c"], kinds={"c": "category"})
 
 
 # -- bits --------------------------------------------------------------------------------------

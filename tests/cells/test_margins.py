@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from tests.cells.price_lists import random_list
+from tests.market import ledger
 from thrifty import PriceList, Source
-from thrifty.cells import Ledger
 from thrifty.cells.bit_cells import Bit, BitCells
 from thrifty.cells.features import match_features
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
 
 ROWS = 70
@@ -61,7 +60,7 @@ def test_a_plain_list_has_the_same_prices_everywhere():
 def test_what_an_order_fills_beside_is_free_through_a_ledger_too():
     names = ["na", "k", "cl"]
     prices = PriceList({"cl": 3}, orders={"panel": (5, ["na", "k"])}, fees={"draw": (9, names)})
-    book = Ledger(MemoryStore().book("test", {}, {}))
+    book = ledger()
     cells = Cells(FakeProvider().source(range(4), names, prices=prices), ledger=book, task="t")
     cells.get([0], [0])
     assert cells.margins([0, 1], [0, 1, 2]).tolist() == [[0, 0, 3], [14, 14, 12]]

@@ -7,11 +7,10 @@ import pytest
 from scipy import sparse
 
 import thrifty
+from tests.market import ledger, seller
 from thrifty import Source
-from thrifty.cells import Ledger
 from thrifty.errors import BadInput, MalformedAnswer
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 
 X = np.array([[0.0, 1.5], [1.0, 2.5], [1.0, 3.5], [0.0, 4.5]])
 Y = [0, 1, 1, 0]
@@ -41,9 +40,9 @@ def test_a_masked_answer_is_malformed():
     def ask(ids, names):
         return np.ma.array(np.ones((len(ids), len(names))), mask=np.eye(len(ids), len(names)))
 
-    lab = Source.from_callable(ask, examples=["p", "q"], features=["a", "b"], name="lab")
+    lab = seller(ask, ["p", "q"], ["a", "b"])
     with pytest.raises(MalformedAnswer):
-        Cells(lab, ledger=Ledger(MemoryStore().book("x", {}, {}))).get([0, 1], [0, 1])
+        Cells(lab, ledger=ledger()).get([0, 1], [0, 1])
 
 
 def bad_matrices():

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from tests.cells.price_lists import random_list
+from tests.market import ledger, seller
 from thrifty import Budget, PriceList, Source
-from thrifty.cells import Ledger
 from thrifty.cells.prices.cover import Cover, Offer
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -207,7 +206,7 @@ IDS = [f"p{i}" for i in range(5)]
 def doors(prices, features, **options):
     """The same cells from a provider and from an array."""
     provider = FakeProvider()
-    book = Ledger(MemoryStore().book("test", {}, {}))
+    book = ledger()
     paid = Cells(provider.source(IDS, features, prices=prices, **options), ledger=book, task="t")
     table = np.array([[provider.value(e, f) for f in features] for e in IDS], dtype=np.uint8)
     return provider, paid, Cells(Source.from_array(table, feature_names=features), prices)
@@ -238,18 +237,17 @@ def test_an_order_fills_and_what_it_fills_beside_is_owned():
 
 
 def test_a_feature_may_be_computed_from_several():
-    source = Source.from_callable(
+    source = seller(
         lambda ids, names: [[{"tt4": 3.0, "t4u": 2.0}[n] for n in names] for _ in ids],
-        name="provider",
-        examples=IDS,
-        features=["tt4", "t4u", "fti", "fti>1"],
+        IDS,
+        ["tt4", "t4u", "fti", "fti>1"],
         boolean=["fti>1"],
         prices=PriceList(
             {"tt4": 4, "t4u": 5},
             derived={"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)},
         ),
     )
-    cells = Cells(source, ledger=Ledger(MemoryStore().book("x", {}, {})))
+    cells = Cells(source, ledger=ledger())
     assert cells.get([0, 1], [2, 3]).tolist() == [[1.5, 1.0]] * 2
     assert cells.receipt().cost == 18.0
 
@@ -288,7 +286,7 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
     for total, fits in ((45.0, True), (44.99, False)):
         budget = Budget(total=total)
         provider = FakeProvider()
-        book = Ledger(MemoryStore().book("test", {}, {}), budget=budget)
+        book = ledger(budget=budget)
         cells = Cells(
             provider.source(IDS, ["a", "b", "c"], prices=prices, max_examples=2),
             ledger=book,
@@ -299,7 +297,7 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
             PriceList(
                 [3, 3, 3], orders={"all": (7, ["x0", "x1", "x2"])}, fees={"n": (2, ["x0", "x1"])}
             ),
-            ledger=Ledger(MemoryStore().book("test", {}, {}), budget=budget),
+            ledger=ledger(budget=budget),
         )
         for door in (cells, free):
             if fits:

@@ -9,6 +9,7 @@ import pytest
 
 import thrifty
 from tests.malformed import malformed_answers
+from tests.market import seller
 from thrifty import Source
 from thrifty.cells import Ledger
 from thrifty.errors import BadInput, MalformedAnswer
@@ -36,9 +37,7 @@ def ledger(store=None, name="test") -> Ledger:
 
 def source(answer, words=WORDS, **options):
     options = {"kinds": {"colour": words}, **options}
-    return Source.from_callable(
-        answer, examples=IDS, features=NAMES, boolean=False, name="look", prices=1, **options
-    )
+    return seller(answer, IDS, NAMES, boolean=False, name="look", prices=1, **options)
 
 
 def frame(ids, names):
@@ -104,10 +103,10 @@ def test_every_malformed_answer_is_one_with_categories_too():
     for name, bad in malformed_answers():
         if name.startswith(("text-yes", "array-of-text", "frame-of-text")):
             continue  # text is an answer here
-        made = Source.from_callable(
+        made = seller(
             lambda ids, names, bad=bad: bad([[1, 0] for _ in ids], ids, names),
-            examples=IDS[:3],
-            features=["a", "b"],
+            IDS[:3],
+            ["a", "b"],
             name="look",
             prices=1,
             kinds={"a": ["no", "yes"]},
@@ -143,10 +142,10 @@ def test_an_object_that_is_called_asynchronously_may_answer_in_words():
 
 def test_words_that_are_numbers_are_words():
     grades = ["3", "1", "2"]
-    made = Source.from_callable(
+    made = seller(
         lambda ids, names: [[int(e[1:]) % 3 + 1] for e in ids],
-        examples=IDS,
-        features=["grade"],
+        IDS,
+        ["grade"],
         name="look",
         prices=1,
         kinds={"grade": grades},

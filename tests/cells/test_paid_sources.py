@@ -11,19 +11,16 @@ import pytest
 
 import thrifty
 from tests.crash import Crash, crash_at
+from tests.market import ledger, seller
 from thrifty import Source
 from thrifty.cells import Ledger
 from thrifty.errors import BadInput, BadParameter, StoreError
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore, SQLiteStore
+from thrifty.stores import SQLiteStore
 from thrifty.testing import FakeProvider
 
 IDS = [f"p{i}" for i in range(130)]
 FEATURES = [f"f{i}" for i in range(9)]
-
-
-def ledger(**options) -> Ledger:
-    return Ledger(MemoryStore().book("test", {}, {}), **options)
 
 
 def truth(provider, ids=IDS, features=FEATURES):
@@ -89,22 +86,14 @@ def test_batches_have_the_size_the_provider_takes():
         sizes.append((len(ids), len(names)))
         return np.zeros((len(ids), len(names)))
 
-    source = Source.from_callable(
-        ask,
-        name="provider",
-        examples=IDS,
-        features=FEATURES,
-        prices=1,
-        max_examples=50,
-        max_features=4,
-        max_cells=120,
-    )
+    source = seller(ask, IDS, FEATURES, prices=1, max_examples=50, max_features=4, max_cells=120)
     Cells(source, ledger=ledger()).everything()
     assert sum(a * b for a, b in sizes) == 130 * 9
     assert all(a <= 50 and b <= 4 and a * b <= 120 for a, b in sizes)
 
 
-def test_calls_run_at_once_and_no_more_than_allowed():
+@pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
+def test_calls_run_at_once_and_no_more_than_allowed(later):
     now, most, lock = 0, 0, threading.Lock()
 
     def ask(ids, names):
@@ -117,43 +106,15 @@ def test_calls_run_at_once_and_no_more_than_allowed():
             now -= 1
         return np.zeros((len(ids), len(names)))
 
-    source = Source.from_callable(
-        ask,
-        name="provider",
-        examples=IDS,
-        features=FEATURES,
-        prices=1,
-        max_examples=10,
-        concurrency=4,
-    )
+    async def ask_later(ids, names):
+        return await anyio.to_thread.run_sync(ask, ids, names)
+
+    fn = ask_later if later else ask
+    source = seller(fn, IDS, FEATURES, prices=1, max_examples=10, concurrency=4)
     book = ledger()
     Cells(source, ledger=book).everything()
     assert 2 <= most <= 4
     assert book.balance().reserved == 0.0
-
-
-def test_async_calls_run_at_once():
-    now, most = 0, 0
-
-    async def ask(ids, names):
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await anyio.sleep(0.02)
-        now -= 1
-        return np.zeros((len(ids), len(names)))
-
-    source = Source.from_callable(
-        ask,
-        name="provider",
-        examples=IDS,
-        features=FEATURES,
-        prices=1,
-        max_examples=10,
-        concurrency=5,
-    )
-    Cells(source, ledger=ledger()).everything()
-    assert 2 <= most <= 5
 
 
 def test_the_rate_limit_holds_across_purchases():
@@ -163,15 +124,7 @@ def test_the_rate_limit_holds_across_purchases():
         times.append(time.monotonic())
         return np.zeros((len(ids), len(names)))
 
-    source = Source.from_callable(
-        ask,
-        name="provider",
-        examples=IDS,
-        features=FEATURES,
-        prices=1,
-        max_examples=1,
-        per_second=20,
-    )
+    source = seller(ask, IDS, FEATURES, prices=1, max_examples=1, per_second=20)
     cells = Cells(source, ledger=ledger())
     for start in range(0, 30, 10):  # three purchases of ten calls each
         cells.get(range(start, start + 10), [0])
@@ -204,9 +157,7 @@ def test_a_provider_gets_ids_as_the_user_wrote_them():
         seen.extend(ids)
         return [[0] for _ in ids]
 
-    source = Source.from_callable(
-        ask, name="provider", examples=np.array([7, 8]), features=["a"], prices=1
-    )
+    source = seller(ask, np.array([7, 8]), ["a"], prices=1)
     Cells(source, ledger=ledger()).get([0, 1], [0])
     assert seen == [7, 8] and all(type(i) is int for i in seen)
 
@@ -284,4 +235,4 @@ def test_a_source_that_cannot_be(options, error):
 
 def test_a_provider_that_is_no_function():
     with pytest.raises(BadInput, match="must be a function"):
-        Source.from_callable(3, name="provider", examples=["p"], features=["a"])
+        seller(3, ["p"], ["a"])

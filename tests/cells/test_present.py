@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.cells.sources.some_rows import of_rows
 
 X = np.arange(12.0).reshape(4, 3) + 0.5
@@ -29,10 +30,7 @@ class Lab:
         return [[X[i, int(name[1:])] for name in names] for i in ids]
 
     def source(self, **options) -> thrifty.Source:
-        return thrifty.Source.from_callable(
-            self, examples=range(4), features=["x0", "x1", "x2"], boolean=False, name="lab",
-            **options,
-        )  # fmt: skip
+        return seller(self, range(4), ["x0", "x1", "x2"], boolean=False, **options)
 
 
 def test_a_table_counts_what_exists_alone():

@@ -9,19 +9,14 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import ledger, seller
 from thrifty import Budget, PriceList, Source
-from thrifty.cells import Ledger
 from thrifty.cells.prices.money import amount_text, read_amount
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 from thrifty.testing import FakeProvider
 
 IDS = [f"p{i}" for i in range(6)]
-
-
-def ledger(**options) -> Ledger:
-    return Ledger(MemoryStore().book("test", {}, {}), **options)
 
 
 def paid(prices, features, provider=None, book=None, task="t", **options):
@@ -82,11 +77,10 @@ def test_a_computed_feature_never_reaches_the_provider():
         asked.append(tuple(names))
         return [[float(i[1:]) for _ in names] for i in ids]
 
-    source = Source.from_callable(
+    source = seller(
         lab,
-        name="provider",
-        examples=IDS,
-        features=["tsh", "tsh>2"],
+        IDS,
+        ["tsh", "tsh>2"],
         boolean=["tsh>2"],
         prices=PriceList({"tsh": 20}, derived={"tsh>2": ("tsh", lambda v: v > 2)}),
     )

@@ -8,8 +8,8 @@ import math
 import pytest
 
 import thrifty
+from tests.market import ledger, seller
 from thrifty import Budget, ChatServer, PriceList, Question, Rates, Source
-from thrifty.cells import Ledger
 from thrifty.cells.sources.prompts import read_reply
 from thrifty.errors import (
     BadInput,
@@ -21,7 +21,6 @@ from thrifty.errors import (
     ThriftyError,
 )
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 from thrifty.testing.provider import LocalChatServer
 
 RATES = Rates("0.15 USD", "0.60 USD", cached="0.03 USD")
@@ -37,10 +36,6 @@ def knows(text: str, question: str):
     if "old" in question:
         return int(text.split(" is ")[1].split()[0])
     return "yes" if "fever" in question else "medicine"
-
-
-def ledger(**options) -> Ledger:
-    return Ledger(MemoryStore().book("test", {}, {}), **options)
 
 
 def bank(server, questions=QUESTIONS, texts=TEXTS, chat=None, **options):
@@ -308,9 +303,7 @@ def test_a_cost_that_is_none_is_never_booked(cost):
     def look_up(ids, names):
         return thrifty.Answered([[1 for _ in names] for _ in ids], cost=cost)
 
-    source = Source.from_callable(
-        look_up, name="own", examples=["a", "b"], features=["x"], prices=PriceList("1 EUR")
-    )
+    source = seller(look_up, ["a", "b"], ["x"], name="own", prices=PriceList("1 EUR"))
     cells = Cells(source, ledger=ledger(), task="t")
     with pytest.raises(ThriftyError):
         cells.get([0, 1], [0])

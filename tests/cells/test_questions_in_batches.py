@@ -6,11 +6,10 @@ import threading
 
 import pytest
 
+from tests.market import ledger
 from thrifty import ChatServer, Question, Rates, Source
-from thrifty.cells import Ledger
 from thrifty.errors import NotBilled, ProviderError, PurchaseInDoubt
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 from thrifty.testing.provider import LocalChatServer
 
 RATES = Rates("0.15 USD", "0.60 USD", cached="0.03 USD")
@@ -20,10 +19,6 @@ AGE = {"age": Question("How old is the patient?", "number")}
 
 def knows(text: str, question: str):
     return int(text.split(" is ")[1].split()[0])
-
-
-def ledger(**options) -> Ledger:
-    return Ledger(MemoryStore().book("test", {}, {}), **options)
 
 
 def bank(server, **options):

@@ -7,10 +7,10 @@ import inspect
 import numpy as np
 import pytest
 
-from thrifty.cells import Cells, Ledger, PriceList, Source
+from tests.market import ledger, table_seller
+from thrifty.cells import Cells, PriceList, Source
 from thrifty.cells.bit_cells import BitCells, bits_of
 from thrifty.cells.features import match_features
-from thrifty.stores import MemoryStore
 
 NAMES = ["age", "dose"]
 PRICES = PriceList([2, 3], fees={"draw": (4, NAMES)})
@@ -45,13 +45,8 @@ def matched() -> Cells:
 
 
 def paid() -> Cells:
-    def ask(ids: list[int], asked: list[str]) -> np.ndarray:
-        return VALUES[np.ix_([int(i) for i in ids], [NAMES.index(name) for name in asked])]
-
-    source = Source.from_callable(
-        ask, name="lab", examples=range(4), features=NAMES, prices=PRICES, boolean=False
-    )
-    return Cells(source, ledger=Ledger(MemoryStore().book("test", {}, {})), task="t")
+    source = table_seller(VALUES, NAMES, prices=PRICES, boolean=False)
+    return Cells(source, ledger=ledger(), task="t")
 
 
 def over(cells: Cells) -> BitCells:

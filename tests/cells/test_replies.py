@@ -6,13 +6,12 @@ import math
 
 import pytest
 
+from tests.market import ledger
 from thrifty import ChatServer, Question, Rates, Source
-from thrifty.cells import Ledger
 from thrifty.cells.sources.prompts import read_reply
 from thrifty.errors import CostAboveReservation, MalformedAnswer
 from thrifty.protocol import Cells
 from thrifty.results import Reply
-from thrifty.stores import MemoryStore
 
 ILL = Question("Is he ill?")
 AGE = Question("How old is he?", "number")
@@ -83,7 +82,7 @@ def source(ask):
 
 
 def get(ask):
-    return Cells(source(ask), ledger=Ledger(MemoryStore().book("b", {}, {}))).get([0], [0])
+    return Cells(source(ask), ledger=ledger()).get([0], [0])
 
 
 class Thinks:

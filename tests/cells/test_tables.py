@@ -129,18 +129,3 @@ def test_a_table_that_changes_under_the_reader(tmp_path):
         connection.execute(sa.text("DELETE FROM t WHERE id = 1"))
     with pytest.raises(BadInput, match="has changed"):
         Cells(table).get([0], [0])
-
-
-def test_ids_make_two_tables_one(tmp_path):
-    """What was counted for a patient in one task is not counted again in the next, nor later."""
-    X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]], dtype=bool)
-    ids, store = ["a", "b", "c", "d"], tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store)
-    first = Source.from_array(X, feature_names=["u", "v"], name="t", examples=ids)
-    assert life.learn("one", first, X[:, 0]).receipt.cells == 8
-    again = thrifty.Lifetime.open(store)
-    more = Source.from_array(
-        np.vstack([X[2:], X[:1]]), feature_names=["u", "v"], name="t", examples=["c", "d", "e"]
-    )
-    receipt = again.learn("two", more, [1, 0, 0]).receipt
-    assert (receipt.cells, receipt.reused_cells) == (1, 2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.certified.oracles import Counting, made
 from thrifty.errors import (
     BadInput,
     BadParameter,
@@ -16,23 +17,6 @@ from thrifty.errors import (
     ProviderError,
     PurchaseInDoubt,
 )
-
-
-def made(n: int = 1500, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, 5))
-    return X, (X[:, 0] + 0.3 * X[:, 1] + 0.05 * rng.normal(size=n)) > 0.6
-
-
-class Counting:
-    """An oracle's function that counts what it is asked."""
-
-    def __init__(self, y: np.ndarray) -> None:
-        self.y, self.asked = y, []
-
-    def __call__(self, rows: list) -> list:
-        self.asked += list(rows)
-        return [self.y[int(row)] for row in rows]
 
 
 @pytest.fixture
@@ -133,16 +117,6 @@ def test_labels_given_beside_cost_nothing(life):
         life.answer("large", X, oracle=one, agree=0.95)
 
 
-def test_an_async_oracle_is_asked_too(life):
-    X, y = made()
-
-    async def ask(rows: list) -> list:
-        return [y[row] for row in rows]
-
-    answers = life.answer("large", X, oracle=thrifty.Oracle(ask), agree=0.95, random_state=0)
-    assert np.mean(answers.values == y) >= 0.95
-
-
 def test_money_that_ends_before_a_certificate_is_said_and_kept(life):
     X, y = made()
     ask = Counting(y)
@@ -178,8 +152,8 @@ def test_what_an_oracle_may_do_wrong(life):
         life.answer("large", X, oracle=thrifty.Oracle(breaks, name="broken"), agree=0.9)
 
 
-def test_a_slow_oracle_is_in_doubt_and_one_that_contradicts_itself_is_not_believed(life):
-    X, y = made()
+def test_a_slow_oracle_is_in_doubt(life):
+    X, _ = made()
 
     def slow(rows: list) -> list:
         time.sleep(1.0)
@@ -188,16 +162,6 @@ def test_a_slow_oracle_is_in_doubt_and_one_that_contradicts_itself_is_not_believ
     oracle = thrifty.Oracle(slow, name="slow", timeout=0.2, attempts=1)
     with pytest.raises(PurchaseInDoubt):
         life.answer("large", X, oracle=oracle, agree=0.9)
-
-    # asked once for an id it cannot contradict itself; what is told beside it can
-    ask = Counting(y)
-    oracle = thrifty.Oracle(ask, name="firm")
-    life.answer("large", X, oracle=oracle, agree=0.9, random_state=0)
-    row = int(ask.asked[0])
-    told = thrifty.Oracle(ask, name="firm", known={row: not y[row]})
-    with pytest.raises(BadInput, match="was paid for saying"):
-        life.answer("large", X, oracle=told, agree=0.9)
-    assert len(ask.asked) == len(set(ask.asked))
 
 
 def test_an_oracle_that_fails_on_some_rows_for_good(life):

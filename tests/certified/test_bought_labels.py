@@ -6,23 +6,15 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.certified import oracles
+from tests.certified.oracles import Counting
+from tests.market import table_seller
 from thrifty.errors import BadInput, BadParameter, MixedCurrencies, TaskExists
 from thrifty.lifetime.labelling import draw_rows, free_table, unbiased_weights
 
 
 def made(n: int = 1200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, 5))
-    return X, (X[:, 0] + 0.3 * X[:, 1] + 0.05 * rng.normal(size=n)) > 0.9
-
-
-class Counting:
-    def __init__(self, y: np.ndarray) -> None:
-        self.y, self.asked = y, []
-
-    def __call__(self, rows: list) -> list:
-        self.asked += list(rows)
-        return [self.y[int(row)] for row in rows]
+    return oracles.made(n, seed, above=0.9)
 
 
 def test_labels_are_bought_within_the_money_and_a_model_is_learned():
@@ -87,17 +79,7 @@ def test_labels_and_cells_compete_by_their_prices(price, part):
 def test_cells_of_a_provider_too(tmp_path):
     X, y = made(300)
 
-    def look_up(ids: list, names: list) -> list:
-        return [[X[int(i), int(n[1])] for n in names] for i in ids]
-
-    source = thrifty.Source.from_callable(
-        look_up,
-        examples=range(300),
-        features=[f"x{i}" for i in range(5)],
-        boolean=False,
-        name="lab",
-        prices=thrifty.PriceList("0.001 USD"),
-    )
+    source = table_seller(X, boolean=False, prices=thrifty.PriceList("0.001 USD"))
     ask = Counting(y)
     with thrifty.Lifetime(store=tmp_path / "life.db") as life:
         learned = life.learn("large", source, thrifty.Oracle(ask, price="0.01 USD"), spend="1 USD")

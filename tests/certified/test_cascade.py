@@ -171,23 +171,6 @@ def test_the_model_of_a_task_is_the_first_member(tmp_path):
     assert answers.members[0].answered > 1000
 
 
-def test_the_same_call_again_pays_no_member_again():
-    y = truth()
-    X = np.random.default_rng(0).random((len(y), 2))
-    life = thrifty.Lifetime(prices=0)
-    _, cascade = two(y)
-    oracle = asked(y)
-    given = {"oracle": oracle, "agree": 0.9, "cascade": cascade, "random_state": 0}
-    life.answer("late", X, **given)
-    spent = life.balance().spent
-    again = life.answer("late", X, **given)
-    more = (
-        life.balance().spent - spent
-    )  # labels that are known certify nothing: some are drawn anew
-    assert more <= again.receipt.cost + 1e-12
-    assert sum(used.cost for used in again.members) < 0.2 * spent
-
-
 def test_all_that_is_spent_counts_against_spend():
     y = truth()
     X = np.random.default_rng(0).random((len(y), 2))

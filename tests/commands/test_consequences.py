@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests.shell import run
 
 pd = pytest.importorskip("pandas")
 
@@ -23,12 +22,6 @@ def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / "ward.csv"
     found.to_csv(path, index=False)
     return path
-
-
-def run(*given):
-    done = CliRunner().invoke(app, [str(a) for a in given])
-    assert done.exit_code == 0, done.output
-    return done
 
 
 def test_spend_and_sure_change_the_bill(table, tmp_path):

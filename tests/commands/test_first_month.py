@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.shell import run
 from thrifty.cli import app
 from thrifty.commands.options import in_commands
 
@@ -18,12 +19,6 @@ pd = pytest.importorskip("pandas")
 
 #: what is for programs: life.x(...), Lifetime.open, option=value
 PYTHON = re.compile(r"life\.\w+|Lifetime|thrifty\.[A-Z]|\b(na|kinds|spend|budget|features)=")
-
-
-def run(*arguments, ok=True):
-    asked = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
-    return asked
 
 
 def said(asked) -> str:

@@ -12,10 +12,9 @@ import zlib
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests.shell import run
 from thrifty.errors import ExamplePurged, StoreError
 from thrifty.testing import FakeProvider
 
@@ -24,12 +23,6 @@ pd = pytest.importorskip("pandas")
 IDS = [f"p{i}" for i in range(40)]
 NAMES = ["a", "b", "c"]
 SECRET = 12345.678901
-
-
-def run(*arguments, ok=True):
-    asked = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
-    return asked
 
 
 def value(example, feature):

@@ -159,14 +159,6 @@ def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):
     assert "f1?" in run("show", store, "ill").stdout
     run("store", "export", store, "--out", clinic / "all.json")
     assert [t["task"] for t in json.loads((clinic / "all.json").read_text())["tasks"]] == ["ill"]
-    run("store", "export", store, "--cells", "--out", clinic / "cells.csv")
-    exported = pd.read_csv(clinic / "cells.csv")
-    assert len(exported) == 240
-    assert all(
-        pseudo_random(e, f) == v
-        for e, f, v in exported[["example", "feature", "value"]].itertuples(index=False)
-    )
-    assert set(exported["task"]) == {"ill"} and set(exported["source"]) == {"lab:ask"}
     predicted = run("predict", file, "--task", "ill")
     assert predicted.stdout.splitlines()[0] == (
         "id,ill,probability,sure,stopped,probability of 0,probability of 1,cells,cost"

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.shell import run
 from thrifty.cli import app
 
 pd = pytest.importorskip("pandas")
@@ -102,8 +103,7 @@ def test_several_tasks_in_one_walk(tmp_path):
     ]
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     given = ["predict", str(table), "--task", "ill", "--task", "tall", "--id", "id", "--store"]
-    done = CliRunner().invoke(app, [*given, str(store), "--sure", "0.8"])
-    assert done.exit_code == 0, done.output
+    done = run(*given, store, "--sure", "0.8")
     head = done.stdout.splitlines()[0].split(",")
     columns = ("", *HOW_SURE, *PROBABILITIES)
     named = [f"{task}{of}" for task in ("ill", "tall") for of in columns]

@@ -6,17 +6,10 @@ import csv
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from thrifty.cli import app
+from tests.shell import run
 
 pd = pytest.importorskip("pandas")
-
-
-def run(*arguments, ok=True):
-    asked = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
-    return asked
 
 
 def messy(path, seed, n=500):

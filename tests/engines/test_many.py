@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import table_seller
 from thrifty.engines import ENGINES, open_pool
 from thrifty.errors import BadInput, BadParameter, ContradictoryLabels, TaskExists
 
@@ -75,28 +76,17 @@ def test_a_store_and_a_mapping(tmp_path):
     assert reopened.representation == expected.representation
 
 
-def provider_of(X, log):
-    def laboratory(examples, features):
-        log.extend((e, f) for e in examples for f in features)
-        return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
-
-    names = [f"x{i}" for i in range(X.shape[1])]
-    return thrifty.Source.from_callable(
-        laboratory, name="provider", examples=range(len(X)), features=names
-    )
-
-
 def test_what_costs_money_is_bought_in_its_turn_and_once():
     """The same examples in every task: a later task finds what an earlier one has paid."""
     X = stream(1)[0].X
     labels = [X[:, 1] & X[:, 2], X[:, 1], X[:, 2], X[:, 1] & X[:, 2]]
     one, two = [], []
     expected = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9))
-    source = provider_of(X, one)
+    source = table_seller(X, sold=one)
     for i, y in enumerate(labels):
         expected.learn(f"task {i}", source, y)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9))
-    source = provider_of(X, two)
+    source = table_seller(X, sold=two)
     life.learn_many([(f"task {i}", source, y) for i, y in enumerate(labels)], n_jobs=3)
     assert_same(expected, life)
     assert sorted(one) == sorted(two) and len(set(two)) == len(two)

@@ -7,7 +7,8 @@ import asyncio
 import numpy as np
 import pytest
 
-from thrifty import PriceList, Source, kernels
+from tests.market import seller
+from thrifty import PriceList, kernels
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.owner import Process, simulated
 from thrifty.errors import ProviderError, StoreUnwritable
@@ -45,9 +46,7 @@ class Lab:
 
 async def buys(book, lab, machine: str, ahead: float, begins: float) -> Exception | None:
     await asyncio.sleep(begins)
-    source = Source.from_callable(
-        lab, examples=["p"], features=["a"], name="lab", prices=2, idempotent=True, attempts=1
-    )
+    source = seller(lab, ["p"], ["a"], prices=2, idempotent=True, attempts=1)
     ledger = Ledger(book, clock=lambda: 1e9 + ahead)
     with simulated(Machine(machine)):
         buyer, claims = ledger.opened(source, None, machine)
@@ -109,9 +108,7 @@ def test_a_value_is_as_old_as_its_answer(monkeypatch):
         return GOOD
 
     def door(task):
-        source = Source.from_callable(
-            ask, examples=["p"], features=["a"], name="lab", prices=PriceList(2, valid_for=60.0)
-        )
+        source = seller(ask, ["p"], ["a"], prices=PriceList(2, valid_for=60.0))
         return Cells(source, ledger=ledger, task=task)
 
     with pytest.raises(StoreUnwritable):

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty import Answered, PriceList, Source
 from thrifty.errors import PurchaseInDoubt, TaskExists
 from thrifty.testing import FakeProvider
@@ -66,9 +67,7 @@ def test_what_is_credited_later_is_on_the_bill_too(life):
         return [[FakeProvider().value(i, n) for n in names] for i in ids]
 
     ids = [f"p{i}" for i in range(12)]
-    source = Source.from_callable(
-        odd, examples=ids, features=NAMES, name="provider", prices=1, max_examples=1
-    )
+    source = seller(odd, ids, NAMES, name="provider", prices=1, max_examples=1)
     with pytest.raises(thrifty.errors.MalformedAnswer):
         life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])
     assert_one_sum(life, 3)
@@ -153,16 +152,10 @@ def test_real_costs_are_on_every_receipt(life):
         return Answered(values, cost=[f"0.0{len(names)}5" for _ in ids])
 
     ids = [f"p{i}" for i in range(30)]
-    source = Source.from_callable(
-        billed, examples=ids, features=NAMES, name="provider", prices=PriceList("0.1 EUR")
-    )
+    source = seller(billed, ids, NAMES, name="provider", prices=PriceList("0.1 EUR"))
     life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])
-    more = Source.from_callable(
-        billed,
-        examples=[f"q{i}" for i in range(5)],
-        features=NAMES,
-        name="provider",
-        prices=PriceList("0.5 EUR"),
+    more = seller(
+        billed, [f"q{i}" for i in range(5)], NAMES, name="provider", prices=PriceList("0.5 EUR")
     )
     made = life.predict("t", more)
     assert round(sum(made.receipt.cost_per_row) * 1e6) == round(made.receipt.cost * 1e6)
@@ -195,9 +188,7 @@ def test_what_is_owed_beyond_the_price_is_on_the_bill(life):
         return Answered([[FakeProvider().value(i, n) for n in names] for i in ids], cost=billed[-1])
 
     ids = [f"p{i}" for i in range(12)]
-    source = Source.from_callable(
-        dear, examples=ids, features=NAMES, name="provider", prices=1, max_examples=4
-    )
+    source = seller(dear, ids, NAMES, name="provider", prices=1, max_examples=4)
     for _ in range(9):  # each call raises once its values are kept
         try:
             life.learn("t", source, [FakeProvider().value(i, "f0") for i in ids])

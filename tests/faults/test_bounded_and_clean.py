@@ -9,17 +9,15 @@ import sqlite3
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty import ChatServer, Source
-from thrifty.cells import Ledger
+from tests.market import ledger, seller
+from tests.shell import run
+from thrifty import ChatServer
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.answers import redacted
-from thrifty.cli import app
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore
 from thrifty.stores.task_pages import names_from_text
 from thrifty.testing import FakeProvider
 
@@ -85,7 +83,7 @@ def test_ids_of_five_thousand_digits_are_refused():
 
 def test_ids_are_compared_in_one_unicode_form():
     composed, decomposed = "Ren\u00e9", "Rene\u0301"
-    provider, book = FakeProvider(), Ledger(MemoryStore().book("test", {}, {}))
+    provider, book = FakeProvider(), ledger()
     first = Cells(provider.source([composed], ["a"], prices=1), ledger=book, task="t")
     second = Cells(provider.source([decomposed], ["a"], prices=1), ledger=book, task="u")
     assert first.get([0], [0]) == second.get([0], [0])
@@ -93,11 +91,10 @@ def test_ids_are_compared_in_one_unicode_form():
     with pytest.raises(BadInput, match="distinct"):
         provider.source([composed, decomposed], ["a"], prices=1)
     pd = pytest.importorskip("pandas")
-    made = Source.from_callable(
+    made = seller(
         lambda ids, names: pd.DataFrame([[1]], index=[composed], columns=["b"]),
-        examples=[decomposed],
-        features=["b"],
-        name="provider",
+        [decomposed],
+        ["b"],
         prices=1,
     )
     assert Cells(made, ledger=book, task="v").get([0], [0]).tolist() == [[1]]
@@ -124,18 +121,12 @@ def test_what_a_spreadsheet_would_run_is_text_in_an_export(tmp_path):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=thrifty.Budget(10**9))
     ids = ["+1+cmd|' /C calc'!A0", "=HYPERLINK(1)", "-2", "@SUM(1)", "plain", "\tx"]
     words = ["=1+1", "no"]
-    source = Source.from_callable(
-        lambda i, n: [["=1+1"] for _ in i],
-        examples=ids,
-        features=["+f"],
-        name="=lab",
-        prices=1,
-        kinds={"+f": words},
+    source = seller(
+        lambda i, n: [["=1+1"] for _ in i], ids, ["+f"], name="=lab", prices=1, kinds={"+f": words}
     )
     Cells(source, ledger=life.ledger, task="-t").get(range(6), [0])
     life.close()
-    done = CliRunner().invoke(app, ["store", "export", str(where), "--cells", "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    run("store", "export", where, "--cells", "--out", out)
     rows = list(csv.reader(out.read_text().splitlines()))[1:]
     assert len(rows) == 6
     for row in rows:

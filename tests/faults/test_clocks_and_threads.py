@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.market import ledger, seller
 from thrifty import Budget, PriceList
 from thrifty.cells import Ledger
 from thrifty.cells.ledger import calls, owner
@@ -25,7 +26,7 @@ PRICES = PriceList(2, valid_for={"a": 60.0})
 @pytest.mark.parametrize("back", [-600.0, -86_400.0, -61.0])
 def test_a_clock_that_is_turned_back_charges_once(back):
     turned = [1e9]
-    book = Ledger(MemoryStore().book("test", {}, {}), clock=lambda: turned[0])
+    book = ledger(clock=lambda: turned[0])
     provider = FakeProvider()
     cells = Cells(provider.source(IDS, NAMES, prices=PRICES), ledger=book, task="t")
     cells.get([0], [0])
@@ -77,7 +78,7 @@ def test_a_thread_that_is_held_up_past_its_time_never_calls(monkeypatch):
 
     monkeypatch.setattr(calls._Entry, "go_in", held_up)
     provider = FakeProvider()
-    book = Ledger(MemoryStore().book("test", {}, {}))
+    book = ledger()
     cells = Cells(
         provider.source(IDS, NAMES, prices=1, timeout=0.2, attempts=3), ledger=book, task="t"
     )
@@ -131,10 +132,8 @@ def test_an_async_provider_may_raise_what_it_likes():
     async def leaves(ids, names):
         raise GeneratorExit
 
-    from thrifty import Source
-
     book = Ledger(MemoryStore().book("test", {}, {}), Budget(total=10))
-    source = Source.from_callable(leaves, examples=IDS, features=NAMES, name="lab", prices=1)
+    source = seller(leaves, IDS, NAMES, prices=1)
     with pytest.raises(ProviderError):
         Cells(source, ledger=book, task="t").get([0], [0])
     assert book.balance().reserved == 1.0

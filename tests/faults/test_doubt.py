@@ -13,7 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
-from thrifty import Budget, Source
+from tests.market import seller
+from tests.shell import run
+from thrifty import Budget
 from thrifty.cells import Cells, Ledger
 from thrifty.cli import app
 from thrifty.errors import (
@@ -104,9 +106,7 @@ def test_with_keys_asking_again_costs_nothing(tmp_path):
 
 def test_other_policies_are_refused():
     with pytest.raises(BadParameter, match="ask again"):
-        Source.from_callable(
-            FakeProvider().ask, name="provider", examples=IDS, features=["a"], on_doubt="guess"
-        )
+        seller(FakeProvider().ask, IDS, ["a"], on_doubt="guess")
 
 
 @pytest.fixture(autouse=True)
@@ -168,9 +168,7 @@ def test_a_large_batch_begins_with_a_small_call(tmp_path):
         return np.zeros((len(names), len(ids)))
 
     many = [f"p{i}" for i in range(1000)]
-    lab = Source.from_callable(
-        transposed, examples=many, features=FEATURES, name="lab", prices=1, concurrency=4
-    )
+    lab = seller(transposed, many, FEATURES, prices=1, concurrency=4)
     of = ledger(tmp_path / "s.db")
     with pytest.raises(MalformedAnswer):
         Cells(lab, ledger=of, task="t").get(range(1000), [0, 1])
@@ -207,16 +205,14 @@ def test_the_message_can_be_pasted(in_doubt):
     command = message.split("what happened: ")[1].split(" --billed or")[0]
     words = shlex.split(command)
     assert words[:2] == ["thrifty", "resolve"] and words[2] == str(path)
-    result = CliRunner().invoke(app, [*words[1:], "--not-billed"])
-    assert result.exit_code == 0, result.output
+    run(*words[1:], "--not-billed")
     assert len(life.ledger.open_purchases()) == 2
 
 
 @pytest.mark.parametrize(("outcome", "spent"), [("billed", 3.0), ("not-billed", 0.0)])
 def test_resolve_all(outcome, spent, in_doubt):
     life, path, _ = in_doubt
-    result = CliRunner().invoke(app, ["resolve", str(path), "--all", outcome])
-    assert result.exit_code == 0, result.output
+    result = run("resolve", path, "--all", outcome)
     assert "3 purchases resolved" in result.output
     assert life.ledger.open_purchases() == []
     assert (life.balance().spent, life.balance().reserved) == (spent, 0.0)
@@ -253,7 +249,7 @@ def test_a_process_that_is_interrupted_ends_as_interrupted(tmp_path, tools):
             time.sleep(0.5)
             return provider(ids, names)
 
-        lab = Source.from_callable(ask, examples=IDS, features=FEATURES, name="lab", prices=1)
+        lab = seller(ask, IDS, FEATURES, prices=1)
         try:
             Cells(lab, ledger=ledger(path), task="t").get(range(4), [0])
         except KeyboardInterrupt:

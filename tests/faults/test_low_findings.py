@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.shell import run
 from thrifty.cells.ledger.answers import keep_answer, redacted
 from thrifty.cells.ledger.arrays import unpack_arrays
 from thrifty.cli import app
@@ -89,8 +90,7 @@ def test_a_purge_finds_the_same_letters(tmp_path, how):
         assert life.ledger.purge(DECOMPOSED).features > 0
     life.close()
     if how == "command":
-        done = CliRunner().invoke(app, ["store", "purge", str(where), DECOMPOSED])
-        assert done.exit_code == 0, done.output
+        run("store", "purge", where, DECOMPOSED)
     with sqlite3.connect(where) as db:
         tables = [
             name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")

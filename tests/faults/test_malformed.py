@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.malformed import malformed_answers
+from tests.market import seller
 from thrifty.cells import Cells, Ledger
 from thrifty.errors import MalformedAnswer, NotBilled, PurchaseFailed, PurchaseInDoubt
 from thrifty.stores import MemoryStore
@@ -78,14 +79,10 @@ def test_an_end_that_nobody_knows_is_in_doubt(kind, fault):
 def test_an_async_call_that_takes_too_long_is_in_doubt():
     import anyio
 
-    import thrifty
-
     async def slow(ids, names):
         await anyio.sleep(5)
 
-    source = thrifty.Source.from_callable(
-        slow, name="provider", examples=IDS, features=FEATURES, prices=2, timeout=0.1
-    )
+    source = seller(slow, IDS, FEATURES, prices=2, timeout=0.1)
     ledger = Ledger(MemoryStore().book("test", {}, {}))
     with pytest.raises(PurchaseInDoubt):
         Cells(source, ledger=ledger).get([0], [0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.cells import Cells
 from thrifty.errors import MalformedAnswer
 from thrifty.testing import FakeProvider
@@ -55,10 +56,7 @@ SAID = {
 def test_an_odd_answer_is_malformed_and_listed(tmp_path, what):
     said = {"values": [[1], [0], [1]], **SAID[what]}
     life = thrifty.Lifetime(thrifty.Trees(), store=tmp_path / "s.db")
-    odd = thrifty.Source.from_callable(
-        lambda ids, names: thrifty.Answered(**said), examples="abc", features=["f"], prices=1,
-        name="odd",
-    )  # fmt: skip
+    odd = seller(lambda ids, names: thrifty.Answered(**said), "abc", ["f"], prices=1, name="odd")
     with pytest.raises(MalformedAnswer):
         Cells(odd, ledger=life.ledger, task="t").get([0, 1, 2], [0])
     waiting = life.ledger.open_purchases()

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty import Budget, PriceList, Source
+from tests.crash import from_another_machine
+from tests.market import seller
+from thrifty import Budget, PriceList
 from thrifty.cells import Cells, Ledger
-from thrifty.cells.ledger import owner
 from thrifty.cells.ledger.book import on_point
 from thrifty.errors import (
     BadInput,
@@ -39,7 +40,7 @@ def ledger(where=None, **options) -> Ledger:
 def door(fn, of, *, task="t", **options) -> Cells:
     options.setdefault("attempts", 1)
     options.setdefault("prices", 1)
-    source = Source.from_callable(fn, examples=IDS, features=FEATURES, name="lab", **options)
+    source = seller(fn, IDS, FEATURES, **options)
     return Cells(source, ledger=of, task=task)
 
 
@@ -119,7 +120,7 @@ def test_a_call_that_is_cancelled_from_inside_is_in_doubt(fn, error):
 
 def test_no_tree_is_learned_from_cells_that_nobody_answered():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(10**9))
-    lab = Source.from_callable(cancelled, examples=IDS, features=FEATURES, name="lab", prices=1)
+    lab = seller(cancelled, IDS, FEATURES, prices=1)
     with pytest.raises(PurchaseInDoubt):
         life.learn("t", lab, [0, 1, 0, 1, 0, 1])
     assert "t" not in life
@@ -199,10 +200,8 @@ def test_the_intent_is_looked_at_again_right_before_the_call(tmp_path, monkeypat
         if point == "before-call":
             on_point(None)
             other = ledger(path, clock=lambda: time.time() + 3600)
-            mine = set(owner.process().in_flight)
-            owner.process().in_flight.clear()  # so it looks from another machine after its time
-            other.resolve(1, "not-billed")
-            owner.process().in_flight.update(mine)
+            with from_another_machine():
+                other.resolve(1, "not-billed")
 
     on_point(resolved_meanwhile)
     try:
@@ -219,10 +218,8 @@ def test_a_late_answer_is_kept_and_says_so(tmp_path):
     path, provider = tmp_path / "clinic.db", FakeProvider()
 
     def ask(ids, names):
-        other, mine = ledger(path), set(owner.process().in_flight)
-        owner.process().in_flight.clear()
-        other.resolve(1, "not-billed")
-        owner.process().in_flight.update(mine)
+        with from_another_machine():
+            ledger(path).resolve(1, "not-billed")
         return provider(ids, names)
 
     of = ledger(path)
@@ -238,11 +235,9 @@ def test_a_late_answer_for_what_was_bought_again_is_booked_as_spent(tmp_path):
     path, provider = tmp_path / "clinic.db", FakeProvider()
 
     def ask(ids, names):
-        mine = set(owner.process().in_flight)
-        owner.process().in_flight.clear()
-        ledger(path).resolve(1, "not-billed")
-        door(provider.ask, ledger(path), task="other").get([0], [0])
-        owner.process().in_flight.update(mine)
+        with from_another_machine():
+            ledger(path).resolve(1, "not-billed")
+            door(provider.ask, ledger(path), task="other").get([0], [0])
         return provider(ids, names)
 
     of = ledger(path)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import sqlite3
-from pathlib import Path
 
 import apsw
 import numpy as np
 import pytest
 
+from tests.faults import fragile_disk as fragile
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger.owner import process
 from thrifty.errors import ProviderError, StoreError
 from thrifty.stores import SQLiteStore
 from thrifty.testing import FakeProvider
-
-_spec = importlib.util.spec_from_file_location(
-    "fragile_disk", Path(__file__).with_name("fragile_disk.py")
-)
-fragile = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(fragile)
 
 IDS = [f"p{i}" for i in range(8)]
 FEATURES = ["a", "b", "c"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 
 import numpy as np
@@ -9,8 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.crash import from_another_machine
+from tests.market import seller
+from tests.shell import run
 from thrifty import Answered, Budget, PriceList, Source
 from thrifty.cells import Ledger
+from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cli import app
 from thrifty.errors import BadInput, BudgetExceeded, CostAboveReservation, MalformedAnswer
 from thrifty.protocol import Cells
@@ -157,8 +163,7 @@ def test_the_command_takes_the_cost(tmp_path):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where)
     with pytest.raises(thrifty.errors.PurchaseInDoubt):
         Cells(source(breaks), ledger=life.ledger, task="t").get([0, 1], [0])
-    done = CliRunner().invoke(app, ["resolve", where, "1", "--billed", "--cost", "3.25 EUR"])
-    assert done.exit_code == 0, done.output
+    done = run("resolve", where, "1", "--billed", "--cost", "3.25 EUR")
     assert life.balance().spent == 3.25
     assert "owed" not in done.output
     odd = CliRunner().invoke(app, ["resolve", where, "1", "--not-billed", "--cost", "3"])
@@ -172,55 +177,54 @@ def test_the_command_names_what_is_owed_beyond_the_prices(tmp_path):
     def breaks(ids, names):
         raise ConnectionResetError
 
-    lab = Source.from_callable(breaks, examples=IDS, features=["x"], name="lab", prices="4 EUR")
+    lab = seller(breaks, IDS, ["x"], prices="4 EUR")
     with pytest.raises(thrifty.errors.PurchaseInDoubt):
         Cells(lab, ledger=life.ledger, task="t").get([0], [0])
-    done = CliRunner().invoke(app, ["resolve", where, "1", "--billed", "--cost", "9"])
-    assert done.exit_code == 0, done.output
+    done = run("resolve", where, "1", "--billed", "--cost", "9")
     assert "4 EUR spent and 0 EUR reserved; 5 EUR owed beyond the prices." in done.output
 
 
-def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(tmp_path):
+@contextmanager
+def asked_for(book, answer, rows, caught=nullcontext):
+    """A purchase whose call still runs: what is done inside is done before its answer comes."""
+    asked, go = threading.Event(), threading.Event()
+
+    def look_up(ids, names):
+        asked.set()
+        assert go.wait(20)
+        return answer(ids)
+
+    lab = seller(look_up, IDS, ["x"], prices=PriceList("4 EUR"), timeout=60)
+    cells, found = Cells(lab, ledger=book, task="t"), []
+
+    def buy():
+        with pytest.warns(LateAnswer), caught():
+            found.append(cells.get(rows, [0]))
+
+    thread = threading.Thread(target=buy)
+    thread.start()
+    assert asked.wait(20)
+    with from_another_machine():
+        yield cells, found
+    go.set()
+    thread.join(30)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "total", "want"),
+    [("billed", 100, (3.0, 0.0)), ("not-billed", 100, (3.0, 0.0)), ("not-billed", 1, (1.0, 2.0))],
+)
+def test_a_late_answer_counts_its_own_cost_and_no_more_than_there_is(
+    tmp_path, outcome, total, want
+):
     """The purchase is resolved while its call still runs."""
-    import threading
-
-    from thrifty.cells.ledger.ending import LateAnswer
-    from thrifty.cells.ledger.owner import process
-
-    for outcome, total, want in (
-        ("billed", 100, (3.0, 0.0)),
-        ("not-billed", 100, (3.0, 0.0)),
-        ("not-billed", 1, (1.0, 2.0)),
-    ):
-        asked, go = threading.Event(), threading.Event()
-
-        def cost(ids, asked=asked, go=go):
-            asked.set()
-            assert go.wait(20)
-            return "3 EUR"
-
-        store = SQLiteStore(tmp_path / f"{outcome}{total}.db")
-        book = ledger(Budget(total=4), store)
-        cells = Cells(source(cost, timeout=60), ledger=book, task="t")
-        found: list[object] = []
-
-        def buy(cells=cells, found=found):
-            with pytest.warns(LateAnswer):
-                found.append(cells.get([0], [0]))
-
-        thread = threading.Thread(target=buy)
-        thread.start()
-        assert asked.wait(20)
-        kept = set(process().in_flight)
-        process().in_flight.clear()  # as another machine sees it, once its time is over
+    book = ledger(Budget(total=4), SQLiteStore(tmp_path / "s.db"))
+    with asked_for(book, lambda ids: Answered([[1]], cost="3 EUR"), [0]) as (cells, found):
         book.resolve(1, outcome)
-        process().in_flight.update(kept)
         book.budget = Budget(total=total)
         cells._account.limit(book.limits("EUR"))
-        go.set()
-        thread.join(30)
-        assert (book.balance().spent, book.balance().over) == want
-        assert len(found) == 1
+    assert (book.balance().spent, book.balance().over) == want
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
@@ -231,71 +235,25 @@ def test_a_late_answer_without_a_cost_leaves_what_the_user_said(outcome, said, s
 
     Who said that it was not billed was wrong, since it was answered: it costs what is listed.
     """
-    import threading
-
-    from thrifty.cells.ledger.ending import LateAnswer
-    from thrifty.cells.ledger.owner import process
-
-    asked, go = threading.Event(), threading.Event()
-
-    def cost(ids):
-        asked.set()
-        assert go.wait(20)
-        return None
-
     book = ledger()
-    cells = Cells(source(cost, timeout=60), ledger=book, task="t")
-
-    def buy():
-        with pytest.warns(LateAnswer):
-            cells.get([0], [0])
-
-    thread = threading.Thread(target=buy)
-    thread.start()
-    assert asked.wait(20)
-    kept = set(process().in_flight)
-    process().in_flight.clear()  # as another machine sees it, once its time is over
-    book.resolve(1, outcome, cost=said)
-    process().in_flight.update(kept)
-    go.set()
-    thread.join(30)
+    with asked_for(book, lambda ids: Answered([[1]]), [0]):
+        book.resolve(1, outcome, cost=said)
     assert (book.balance().spent, book.balance().over) == (spent, 0.0)
     assert book.open_purchases() == []
 
 
 def test_a_late_answer_that_cannot_tell_leaves_what_the_user_said():
     """Of one example it does not know whether it was billed; the user has seen the invoice."""
-    import threading
 
-    from thrifty.cells.ledger.ending import LateAnswer
-    from thrifty.cells.ledger.owner import process
-
-    asked, go = threading.Event(), threading.Event()
-
-    def look_up(ids, names):
-        asked.set()
-        assert go.wait(20)
+    def answer(ids):
         return Answered([[1] for _ in ids], cost=[0, 3], failed=["unknown", ""])
 
-    lab = Source.from_callable(
-        look_up, examples=IDS, features=["x"], name="lab", prices=PriceList("4 EUR"), timeout=60
-    )
+    def fails():
+        return pytest.raises(thrifty.errors.ThriftyError)
+
     book = ledger()
-    cells = Cells(lab, ledger=book, task="t")
-
-    def buy():
-        with pytest.warns(LateAnswer), pytest.raises(thrifty.errors.ThriftyError):
-            cells.get([0, 1], [0])
-
-    thread = threading.Thread(target=buy)
-    thread.start()
-    assert asked.wait(20)
-    kept = set(process().in_flight)
-    process().in_flight.clear()  # as another machine sees it, once its time is over
-    book.resolve(1, "billed", cost="7.5 EUR")
-    process().in_flight.update(kept)
-    go.set()
-    thread.join(30)
+    with asked_for(book, answer, [0, 1], fails):
+        book.resolve(1, "billed", cost="7.5 EUR")
     spent = book.book.read(lambda pages: [p.spent for p in pages.purchases()])
     assert spent[0] == 7_500_000  # and the cells are bought again, since none came of it
 
@@ -308,9 +266,7 @@ def test_a_fee_that_is_due_on_no_row_of_what_came_is_no_trouble_at_the_end_of_a_
         failed = ["not-billed" if i in ("p1", "p3") else "" for i in ids]
         return Answered([[1 for _ in names] for _ in ids], failed=failed if any(failed) else None)
 
-    lab = Source.from_callable(
-        look_up, prices=prices, examples=IDS, features=["x", "z"], name="lab"
-    )
+    lab = seller(look_up, IDS, ["x", "z"], prices=prices)
     book = ledger()
     Cells(lab, ledger=book, task="first").get([0, 2], [0])
     cells = Cells(lab, ledger=book, task="second")
@@ -328,9 +284,7 @@ def test_lines_and_rows_of_a_receipt_say_what_was_billed():
     def look_up(ids, names):
         return Answered([[1 for _ in names] for _ in ids], cost=[4.5 for _ in ids])
 
-    made = Source.from_callable(
-        look_up, prices=prices, examples=IDS, features=["x", "z"], name="lab"
-    )
+    made = seller(look_up, IDS, ["x", "z"], prices=prices)
     cells = Cells(made, ledger=ledger(), task="t")
     cells.get(range(4), [0, 1])
     receipt = cells.receipt()

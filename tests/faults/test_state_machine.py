@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.crash import Crash
-from thrifty import PriceList, Source
+from tests.market import seller
+from thrifty import PriceList
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger.book import POINTS, on_point
 from thrifty.cells.ledger.owner import process
@@ -90,15 +91,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger = Ledger(book, clock=lambda: self.world.now)
 
     def door(self) -> Cells:
-        source = Source.from_callable(
-            self.world.ask,
-            name="provider",
-            examples=IDS,
-            features=FEATURES,
-            prices=PRICES,
-            max_examples=2,
-            attempts=1,
-        )
+        source = seller(self.world.ask, IDS, FEATURES, prices=PRICES, max_examples=2, attempts=1)
         return Cells(source, ledger=self.ledger, task="t")
 
     def in_doubt(self, rows, features) -> bool:

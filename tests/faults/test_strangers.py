@@ -3,29 +3,23 @@ traceback from somewhere inside; and a few hundred damaged inputs of every kind.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
 import subprocess
 import sys
 import traceback
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import thrifty
+from tests.faults import damage
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.commands.task_file import read_task_file
 from thrifty.errors import BadInput, NotAStore, StoreError, ThriftyError
 from thrifty.stores import PostgresStore
 from thrifty.testing import FakeProvider
-
-_spec = importlib.util.spec_from_file_location("damage", Path(__file__).with_name("damage.py"))
-damage = importlib.util.module_from_spec(_spec)
-sys.modules["damage"] = damage  # its dataclass looks itself up
-_spec.loader.exec_module(damage)
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests.market import seller
+from tests.shell import run
 from thrifty.errors import BadInput, BadParameter, LabelLeakage, RowsLeftOut, TakenForGap
 
 pd = pytest.importorskip("pandas")
@@ -145,9 +145,7 @@ def test_nothing_is_asked_of_rows_without_a_label():
         asked.update(ids)
         return frame.loc[ids, list(names)].to_numpy()
 
-    source = thrifty.Source.from_callable(
-        ask, examples=range(60), features=list(frame.columns), name="lab", boolean=False, prices=1
-    )
+    source = seller(ask, range(60), list(frame.columns), boolean=False, prices=1)
     labels = [None if i < 12 else int(v) for i, v in enumerate(y)]
     life = thrifty.Lifetime(random_state=0)
     with pytest.warns(RowsLeftOut, match="12 of 60"):
@@ -190,9 +188,7 @@ def test_a_feature_that_gives_the_label_away_is_named_once_before_more_is_spent(
         asked += len(ids) * len(names)
         return frame.loc[ids, list(names)].to_numpy()
 
-    source = thrifty.Source.from_callable(
-        ask, examples=range(400), features=list(frame.columns), name="lab", boolean=False
-    )
+    source = seller(ask, range(400), list(frame.columns), boolean=False)
     at_the_warning = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelLeakage)
@@ -212,12 +208,6 @@ def test_the_giveaway_is_said_and_nothing_else():
     with warnings.catch_warnings():
         warnings.simplefilter("error", LabelLeakage)
         learned(frame.drop(columns="code"), y)
-
-
-def run(*arguments, ok=True):
-    asked = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
-    return asked
 
 
 def test_a_messy_csv_on_the_command_line(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger.known import Known
 from thrifty.errors import BadParameter, ChangedValue
@@ -52,17 +53,6 @@ def test_the_error_names_every_cell_and_the_rest_is_kept():
     assert (again.receipt.cost, life.balance().spent) == (0, spent)
 
 
-def test_a_task_is_not_learned_from_values_that_contradict_the_store():
-    frame, y = clinic()
-    life = learned(frame, y)
-    before = life.balance()
-    other = frame.copy()
-    other.loc[7, "t4"] = 5.0
-    with pytest.raises(ChangedValue, match="t4 of example '7'"):
-        life.learn("u", source(other), ~y, spend="100 %")
-    assert (life.balance(), list(life)) == (before, ["t"])
-
-
 def test_the_newest_value_counts_from_then_on_and_is_not_paid_again(tmp_path):
     frame, y = clinic()
     store = tmp_path / "clinic.db"
@@ -93,10 +83,7 @@ def test_a_provider_may_give_newer_values():
         return [[given[n] for n in names] for _ in ids]
 
     def door(book, values, prices, task):
-        lab = thrifty.Source.from_callable(
-            ask, examples=["p"], features=["a", "b"], boolean=False, name="lab", prices=prices,
-            values=values,
-        )  # fmt: skip
+        lab = seller(ask, ["p"], ["a", "b"], boolean=False, prices=prices, values=values)
         return Cells(lab, ledger=Ledger(book), task=task)
 
     whole = thrifty.PriceList(None, orders={"panel": (5, ["a", "b"])})
@@ -119,9 +106,7 @@ def test_of_a_provider_every_changed_cell_is_named(monkeypatch):
         return [[given[n] for n in names] for _ in ids]
 
     def reader():
-        lab = thrifty.Source.from_callable(
-            ask, examples=["p", "q"], features=["a", "b"], boolean=False, name="lab", prices=1
-        )
+        lab = seller(ask, ["p", "q"], ["a", "b"], boolean=False, prices=1)
         return Cells(lab, ledger=ledger, task="t")
 
     ledger = Ledger(MemoryStore().book("test", {}, {}))
@@ -144,6 +129,4 @@ def test_other_words_are_refused():
     with pytest.raises(BadParameter, match="values must be 'fixed'.*'newest'"):
         source(frame, "latest")
     with pytest.raises(BadParameter, match="values must be"):
-        thrifty.Source.from_callable(
-            print, examples=["a"], features=["b"], name="c", values="latest"
-        )
+        seller(print, ["a"], ["b"], name="c", values="latest")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests.shell import run
 from thrifty.errors import BadInput, BadParameter, UnknownTask
 
 pd = pytest.importorskip("pandas")
@@ -69,17 +68,6 @@ def test_old_rows_in_a_bigger_table_count_once(quick):
     again, w = month(seed=2, first=480)
     third = life["ill"].update(source(pd.concat([both, again])), np.r_[y, z, w])
     assert third.number == 3 and third.model.table_.n_rows <= 720
-
-
-def test_the_bill_sums_to_the_balance(quick):
-    life = quick
-    X, y = month()
-    life.learn("ill", source(X), y, spend="100 %")
-    life["ill"].update(source(month(seed=1, first=240)[0]), month(seed=1)[1], spend=300)
-    life.predict("ill@2", source(month(20, seed=5, first=900)[0]))
-    bill = life.bill()
-    assert "ill@2" in bill["task"].tolist()
-    assert bill["cost"].sum() == pytest.approx(life.balance().spent)
 
 
 def test_rollback_and_what_another_process_sees(tmp_path):
@@ -195,12 +183,6 @@ def test_what_cannot_be_updated():
     trees.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
     with pytest.raises(BadParameter, match="Trees learns a task once"):
         trees["either"].update([[0, 0], [1, 1]], [0, 1])
-
-
-def run(*arguments, ok=True):
-    asked = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
-    return asked
 
 
 def test_on_the_command_line(tmp_path):

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import thrifty
+from tests.market import seller
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged
 
 try:
@@ -232,13 +233,7 @@ def test_few_requests_not_one_per_example(data):
         calls.append(len(examples) * len(features))
         return X[np.ix_([int(e) for e in examples], [int(f[1:]) for f in features])]
 
-    source = thrifty.Source.from_callable(
-        provider,
-        name="provider",
-        examples=range(500),
-        features=[f"x{i}" for i in range(30)],
-        boolean=False,
-    )
+    source = seller(provider, range(500), [f"x{i}" for i in range(30)], boolean=False)
     life = thrifty.Lifetime(thrifty.Trees(), prices=5)
     lazy = life.metered(model, source)
     assert np.array_equal(lazy.predict(), model.predict(X))

@@ -47,14 +47,6 @@ def test_three_classes_by_name_with_gaps(life, given):
     assert "cost" in str(got.explain(0))
 
 
-@pytest.mark.parametrize("given", [{"spend": 0}, {"per_row": 0}])
-def test_with_nothing_to_spend_the_shares_answer(life, given):
-    X, _ = three(80, 2)
-    got = life.predict("level", X, **given)
-    assert got.receipt.cells == 0
-    assert np.ptp(got.probabilities, axis=0).max() < 1e-9
-
-
 def test_one_row_and_the_same_answer_whatever_comes_with_it(life):
     """A rule judges every row by itself."""
     X, _ = three(60, 3)

@@ -9,13 +9,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.errors import BadParameter
 from thrifty.lazy.stopping import equal_posterior
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.plan import expected_falls, plan_for
 from thrifty.models.asking.prefixes import fit_prefixes, prefix_sizes
 from thrifty.models.asking.rounds import ask_in_order
-from thrifty.models.table import Table
 
 PRICES = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.0])
 
@@ -30,7 +30,7 @@ def drawn(n, seed, shift=-2.0):
 @pytest.fixture(scope="module")
 def made():
     X, y = drawn(1500, 0)
-    table = Table(np.arange(8), np.arange(1500), X, np.ones(X.shape, bool), np.ones(1500), y)
+    table = table_of(X, y)
     price = each_costs(PRICES)
     order = find_order(table, price)
     return fit_prefixes(table, order, price, LogisticRegression()), *drawn(3000, 1)

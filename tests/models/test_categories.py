@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.errors import BadInput
 from thrifty.models import Models
 
@@ -40,14 +41,6 @@ def test_codes_of_another_table_are_turned(tmp_path):
     assert known == ("blue", "green", "red", "amber"), "what was known keeps its place"
 
 
-def test_a_category_never_seen_before_is_no_error():
-    life = thrifty.Lifetime(Models())
-    life.learn("first", *messy(0), spend="100 %")
-    new, _ = messy(1)
-    new["colour"] = "violet"
-    assert np.isfinite(life.predict("first", new).probabilities).all()
-
-
 def test_a_paid_source_keeps_the_order():
     def ask(ids, names):
         return [["red" if i % 2 else "green" for _ in names] for i in ids]
@@ -56,20 +49,9 @@ def test_a_paid_source_keeps_the_order():
     ids = list(range(60))
 
     def source(words):
-        return thrifty.Source.from_callable(
-            ask, examples=ids, features=["colour"], kinds={"colour": words}, name="look"
-        )
+        return seller(ask, ids, ["colour"], kinds={"colour": words}, name="look")
 
     life.learn("first", source(["red", "green"]), [i % 2 for i in ids], spend="100 %")
     with pytest.raises(BadInput, match="in the order that they had before"):
         life.predict("first", source(["green", "red"]))
     assert life.predict("first", source(["red", "green", "blue"])).values.tolist() == [0, 1] * 30
-
-
-def test_numbers_in_the_place_of_a_category_are_refused():
-    life = thrifty.Lifetime(Models())
-    life.learn("first", *messy(0), spend="100 %")
-    new, _ = messy(1)
-    new["colour"] = 1
-    with pytest.raises(BadInput, match="'colour' is a category"):
-        life.predict("first", new)

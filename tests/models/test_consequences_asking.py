@@ -7,12 +7,12 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.lazy.stopping import Worth
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.fits.calibration import Scaling
-from thrifty.models.table import Table
 
 PLAIN = Scaling(1.0, np.zeros(2))
 
@@ -93,22 +93,10 @@ def after_a_visit(owned, wanted):
     return 6.0 * bool(visit) + 5.0 * (3 in missing)
 
 
-def table_of(X, y, weights=None):
-    n, width = X.shape
-    return Table(
-        np.arange(width),
-        np.arange(n),
-        X,
-        np.ones(X.shape, dtype=bool),
-        np.ones(n) if weights is None else weights,
-        y.astype(np.int64),
-    )
-
-
 def four_numbers(effects, seed=2):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(600, 4))
-    return table_of(X, rng.random(600) < 1 / (1 + np.exp(-(X @ effects))))
+    return table_of(X, (rng.random(600) < 1 / (1 + np.exp(-(X @ effects)))).astype(np.int64))
 
 
 def test_after_a_visit_the_rest_of_it_is_free_and_comes_next():

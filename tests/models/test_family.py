@@ -47,12 +47,6 @@ def test_the_useful_features_are_found() -> None:
     assert np.mean(found) >= 4
 
 
-def test_the_same_seed_gives_the_same_model(texts) -> None:
-    X, y, _, _, one = texts
-    two = thrifty.Lifetime(thrifty.Models(random_state=3)).learn("t", X, y, spend="5 %").model
-    assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
-
-
 def test_only_the_needed_features_are_read(texts) -> None:
     X, _, _, _, model = texts
     other = np.asarray(X).copy()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from tests.models.tables import table_of
 from thrifty import ModelClassifier
 from thrifty.errors import BadInput
 from thrifty.estimators import ScorecardClassifier
 from thrifty.models.fits.fitting import fit_user, in_words
-from thrifty.models.table import Table
 from thrifty.serving import serving_model
 
 NAMES = ["a", "b"]
@@ -19,9 +19,7 @@ NAMES = ["a", "b"]
 def table(labels, **more):
     n = len(labels)
     values = np.random.default_rng(0).normal(size=(n, 2))
-    return Table(
-        np.arange(2), np.arange(n), values, np.ones((n, 2), bool), np.ones(n), labels, **more
-    )
+    return table_of(values, labels, **more)
 
 
 CLASSES = table(np.arange(60) % 2)

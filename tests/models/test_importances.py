@@ -114,16 +114,3 @@ def test_shaps_tree_explainer():
             said = model.predict(X.iloc[:100])
         assert base + found.sum(axis=1) == pytest.approx(said, abs=1e-6)
         assert model.column_names_[np.abs(found).mean(axis=0).argmax()] == "age"
-
-
-@pytest.mark.slow
-def test_shaps_permutation_explainer():
-    shap = pytest.importorskip("shap")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
-    model = thrifty.ModelClassifier(random_state=0).fit(X, X[:, 2] + 0.3 * X[:, 0] > 0)
-    explainer = shap.PermutationExplainer(lambda rows: model.predict_proba(rows)[:, 1], X[:50])
-    found = explainer(X[:10], silent=True)
-    assert np.abs(found.values).mean(axis=0).argmax() == 2
-    said = model.predict_proba(X[:10])[:, 1]
-    assert found.base_values + found.values.sum(axis=1) == pytest.approx(said, abs=1e-6)

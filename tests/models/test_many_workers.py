@@ -11,6 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import thrifty
+from tests.market import table_seller
 
 #: our own models, and with prices one that is quick to fit: what is bought is decided alike
 FAMILIES = {"cells": thrifty.Models(), "priced": thrifty.Models(LogisticRegression())}
@@ -212,15 +213,7 @@ def test_labels_over_one_table_are_learned_at_once():
 def test_what_is_paid_for_is_bought_in_turn_and_never_twice():
     rng = np.random.default_rng(3)
     X, sold = rng.normal(size=(150, 5)), []
-
-    def ask(ids, names):
-        sold.extend((i, name) for i in ids for name in names)
-        return X[np.ix_([int(i) for i in ids], [int(name[1:]) for name in names])]
-
-    source = thrifty.Source.from_callable(
-        ask, examples=range(150), features=[f"f{j}" for j in range(5)], prices=1, name="lab",
-        kinds={f"f{j}": "number" for j in range(5)},
-    )  # fmt: skip
+    source = table_seller(X, sold=sold, boolean=False, prices=1)
     life = thrifty.Lifetime(random_state=0)
     tasks = [(f"t{j}", source, (X[:, j] > 0).astype(int)) for j in range(2)]
     life.learn_many(tasks, n_jobs=2, engine="threads", wave=2, spend=100)

@@ -70,12 +70,6 @@ def test_the_card_has_the_names_and_words_of_the_user(model: ModelClassifier) ->
     assert "smoker" in str(model) and "average precision" in str(model)
 
 
-def test_quality_is_kept(model: ModelClassifier) -> None:
-    again = ModelClassifier.from_dict(json.loads(json.dumps(model.to_dict())))
-    assert model.quality_ is not None and again.quality_ == model.quality_
-    assert str(again) == str(model)
-
-
 def test_an_own_estimator_is_measured_when_asked():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 12))

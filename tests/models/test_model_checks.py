@@ -134,11 +134,3 @@ def test_clone_and_search():
     numbers = frame.select_dtypes("number")
     search = GridSearchCV(model, {"estimator__C": [0.01, 1.0], "spend": ["30 %", "90 %"]}, cv=2)
     assert search.fit(numbers, y).best_score_ >= 0.5
-
-
-def test_columns_of_a_frame_may_come_in_any_order():
-    frame, y = shop()
-    model = ModelClassifier(spend="80 %").fit(frame, y)
-    assert model.feature_names_in_.tolist() == list(frame.columns)
-    shuffled = frame[frame.columns[::-1]]
-    assert np.array_equal(model.predict_proba(frame), model.predict_proba(shuffled))

@@ -26,15 +26,6 @@ def test_noise_is_called_noise(share):
     assert sum(said) >= 4
 
 
-@pytest.mark.slow
-def test_a_signal_is_not_called_noise():
-    X, y = noise(600, 12, 0.5)
-    y = (X[:, 2] + 0.8 * np.random.default_rng(1).normal(size=600) > 0).astype(int)
-    learned = thrifty.Lifetime(random_state=0).learn("signal", X, y)
-    assert learned.model.quality_.beyond_guessing
-    assert "nothing beyond guessing" not in str(learned.model)
-
-
 def test_what_was_said_is_spent_on_noise_too():
     X, y = noise(600, 20, 0.5)
     learned = thrifty.Lifetime(random_state=0).learn("noise", X, y, spend="30 %")

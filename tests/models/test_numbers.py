@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -74,17 +73,6 @@ def test_few_cells_through_a_store(estimator, tmp_path):
         kept = thrifty.Lifetime.open(tmp_path / "a.db")["worth"].model
         with pytest.raises(ThriftyError, match="family=thrifty.Models"):
             kept.predict(new)
-
-
-def test_classes_and_numbers_in_one_lifetime():
-    X, y = houses(200)
-    life = thrifty.Lifetime()
-    life.learn("worth", X, y, spend="40 %")
-    life.learn("dear", X, y > np.median(y), spend="40 %")
-    life.learn("worth again", X, y, spend="20 %")
-    assert life.predict("dear", X).probabilities is not None
-    assert life.predict("worth again", X).probabilities is None
-    assert life.representation.tasks == 3
 
 
 @pytest.mark.parametrize(
@@ -172,11 +160,6 @@ def test_limits_on_what_a_prediction_may_ask(learned):
     assert life.predict("worth", X.copy(), spend=len(X)).receipt.cells <= len(X)
     with pytest.raises(BadParameter, match="no classes to be sure of"):
         life.predict("worth", X, stop=thrifty.Sure(0.9))
-
-
-def test_cross_validation():
-    X, y = houses(400)
-    assert cross_val_score(thrifty.ModelRegressor(spend="60 %"), X, y, cv=3).min() > 0.7
 
 
 def test_useful_features_are_remembered(learned):

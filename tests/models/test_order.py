@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.models.tables import table_of
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.fits import proxy
 from thrifty.models.fits.score_test import bin_codes, gains, significant
-from thrifty.models.table import Table
-
-
-def table_of(X, y, weights=None, bought=None):
-    n, k = X.shape
-    bought = np.ones((n, k), dtype=bool) if bought is None else bought
-    weights = np.ones(n) if weights is None else weights
-    return Table(np.arange(k), np.arange(n), X, bought, weights, y)
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.errors import StoreError
 from thrifty.models.asking import own_order as own
 from thrifty.models.asking.latent_classes import fit_latent_classes, latent_classes_from_dict
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.own_order import own_order
 from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.table import Table
 
 
 def pointer(n, seed, bits=4):
@@ -38,21 +38,6 @@ def test_limits_hold_and_explanations_sum_to_the_receipt(pointed):
         each = [got.explain(i).cost for i in range(len(X))]
         assert max(each) <= given.get("per_row", 5)
         assert sum(each) == pytest.approx(got.receipt.cost)
-
-
-def test_a_row_costs_at_most_what_everything_costs_with_orders():
-    X, y = pointer(600, 0)
-    prices = thrifty.PriceList({f"x{f}": 2.0 for f in range(5)})
-    life = thrifty.Lifetime(prices=prices, random_state=0)
-    life.learn("task", X, y, spend="100 %")
-    new, _ = pointer(60, 5)
-    got = life.predict("task", new, stop=thrifty.Sure(0.999))
-    assert max(got.explain(i).cost for i in range(60)) <= 10.0
-
-
-def table_of(X, y):
-    n, d = X.shape
-    return Table(np.arange(d), np.arange(n), X, np.ones((n, d), bool), np.ones(n), y)
 
 
 def test_where_rows_do_not_differ_the_fixed_order_stays():

@@ -11,6 +11,7 @@ from sklearn import ensemble
 from sklearn.metrics import roc_auc_score
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.models.fits.fitting import fit_tables, fitted_from_dict
 from thrifty.models.fits.stack import fit_stack, fit_stacks
 from thrifty.models.fits.tree_ensembles import grow_forest
@@ -37,7 +38,7 @@ def table(kind: str, n: int = 260, seed: int = 0) -> Table:
     s = score(X, seed)
     y = s if kind == "numbers" else np.digitize(s, [0.3, 1.5] if kind == "three" else [0.6])
     bought = np.ones(X.shape, dtype=bool)
-    made = Table(np.arange(4), np.arange(n), X, bought, np.ones(n), y, categories=(0, 0, 0, 3))
+    made = table_of(X, y, bought, categories=(0, 0, 0, 3))
     if kind == "rates":  # Boolean features with holes, and what earlier tasks saw of them
         X = (np.nan_to_num(X) > 0.5).astype(float)
         bought[n // 2 :, 2:] = False
@@ -107,8 +108,7 @@ def test_groups_are_never_parted_by_held_out_rows():
         X, y = np.repeat(rng.normal(size=(60, 3)), 5, axis=0), np.repeat(np.arange(60) % 2, 5)
         bought = np.ones(X.shape, dtype=bool)
         bought[4::5, 1:] = False  # of each group one row is outside the block without holes
-        made = Table(np.arange(3), np.arange(300), np.where(bought, X, np.nan), bought,
-                     np.ones(300), y, groups=np.repeat(np.arange(60), 5))  # fmt: skip
+        made = table_of(np.where(bought, X, np.nan), y, bought, groups=np.repeat(np.arange(60), 5))
         said.append(fit_stack(made)[0].quality.auc.value)
     parted = fit_stack(replace(made, groups=None))[0].quality.auc.value
     assert np.mean(said) < 0.65 and parted > 0.9
@@ -147,8 +147,7 @@ def test_one_test_with_a_limit_is_found_among_many_features():
         rng = np.random.default_rng(seed)
         X, new = rng.normal(size=(150, 40)), rng.normal(size=(2000, 40))
         y, truth = (np.abs(x[:, 7] - 0.4) < 0.5 for x in (X, new))
-        made = Table(np.arange(40), np.arange(150), X, np.ones(X.shape, bool), np.ones(150),
-                     y.astype(int))  # fmt: skip
+        made = table_of(X, y.astype(int))
         said = fit_stack(made, seed)[0].predict_proba(new)[:, 1]
         found.append(roc_auc_score(truth, said))
     assert np.mean(found) > 0.93
@@ -157,8 +156,7 @@ def test_one_test_with_a_limit_is_found_among_many_features():
 def test_trees_see_what_acts_together_and_change_little_where_all_adds_up():
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(600, 5)), rng.normal(size=(1000, 5))
-    made = Table(np.arange(5), np.arange(600), X, np.ones(X.shape, bool), np.ones(600),
-                 (X[:, 0] * X[:, 1] > 0).astype(int))  # fmt: skip
+    made = table_of(X, (X[:, 0] * X[:, 1] > 0).astype(int))
     fitted, _ = fit_stack(made)
     truth = new[:, 0] * new[:, 1] > 0
     assert roc_auc_score(truth, fitted.scores(new)[:, 0]) > 0.9

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.asking.rounds import ask_in_order
@@ -18,7 +19,6 @@ from thrifty.models.fits.calibration import (
     fit_scaling_cautiously,
     most_supported,
 )
-from thrifty.models.table import Table
 
 
 def test_the_likeliest_class_must_be_beyond_p_as_it_is_and_weighted_equally():
@@ -41,7 +41,7 @@ def noise(n_rows, n_features, seed):
 
 def test_features_that_only_seemed_to_tell_do_not_make_a_row_sure():
     X, y = noise(120, 150, 0)
-    table = Table(np.arange(150), np.arange(120), X, np.ones(X.shape, bool), np.ones(120), y)
+    table = table_of(X, y)
     price = each_costs(np.ones(150))
 
     def choose(some):
@@ -176,7 +176,7 @@ def test_lengths_between_those_that_pipelines_were_fitted_at_are_scaled_as_their
     rng = np.random.default_rng(2)
     X = rng.normal(size=(300, 6))
     y = (X.sum(axis=1) + rng.logistic(size=300) > 0).astype(int)
-    table = Table(np.arange(6), np.arange(300), X, np.ones(X.shape, bool), np.ones(300), y)
+    table = table_of(X, y)
     price = each_costs(np.ones(6))
 
     def choose(some):

@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import thrifty
+from tests.market import table_seller
 from thrifty.errors import BadInput, TaskExists
 from thrifty.lifetime import learning
 
@@ -210,18 +211,10 @@ def test_the_bills_of_labels_at_once_sum_to_what_the_provider_was_paid(tmp_path,
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     asked = []
-
-    def ask(ids, names):
-        asked.append(len(ids) * len(names))
-        return X[np.ix_([int(i) for i in ids], [int(name[1:]) for name in names])]
-
-    lab = thrifty.Source.from_callable(
-        ask, examples=range(200), features=[f"x{f}" for f in range(6)], name="lab", boolean=False,
-        prices=2,
-    )  # fmt: skip
+    lab = table_seller(X, sold=asked, boolean=False, prices=2)
     life = thrifty.Lifetime(store=str(tmp_path / "a.db") if stored else None, random_state=0)
     many = life.learn(["a", "b", "c"], lab, (X[:, :3] > 0).astype(int), spend="30 %")
-    paid = 2.0 * sum(asked)
+    paid = 2.0 * len(asked)
     assert life.balance().spent == life.bill()["cost"].sum() == paid
     assert sum(one.receipt.cost for one in many.values()) == paid
     assert set(life.bill()["route"]) == {"screened"}

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import thrifty
+from tests.market import ledger, seller
 from thrifty import PriceList, Source
 from thrifty import packed as packing
 from thrifty.cells import Ledger, as_source
@@ -23,10 +24,6 @@ from thrifty.packed import pack
 from thrifty.protocol import Cells
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import FakeProvider
-
-
-def ledger() -> Ledger:
-    return Ledger(MemoryStore().book("test", {}, {}))
 
 
 def test_names_with_one_hash_are_told_apart(tmp_path, monkeypatch):
@@ -101,7 +98,7 @@ def test_a_late_answer_whose_cell_was_bought_again_is_kept_and_not_used(tmp_path
             Cells(source, ledger=other, task="again").get([0], [0])
         return [[True]]
 
-    source = Source.from_callable(ask, name="provider", examples=["p"], features=["a"], prices=3)
+    source = seller(ask, ["p"], ["a"], prices=3)
     book = Ledger(SQLiteStore(path).book("x", {}, {}))
     with pytest.warns(LateAnswer, match="is kept, and not used"):
         Cells(source, ledger=book, task="first").get([0], [0])
@@ -115,9 +112,7 @@ def test_limits_are_values_without_a_dictionary():
 def test_a_gap_in_an_answer_is_malformed_unless_gaps_were_allowed():
     def made(**how):
         ask = lambda ids, names: [[float("nan")] for _ in ids]  # noqa: E731
-        source = Source.from_callable(
-            ask, name="lab", examples=["p"], features=["a"], kinds={"a": "number"}, prices=1, **how
-        )
+        source = seller(ask, ["p"], ["a"], kinds={"a": "number"}, prices=1, **how)
         return Cells(source, ledger=ledger(), task="t").get([0], [0])
 
     with pytest.raises(thrifty.errors.MalformedAnswer):
@@ -189,13 +184,8 @@ def test_a_computed_boolean_is_0_or_1_and_a_computed_number_any():
     for name, function, good in (("half", lambda a: a / 2, True), ("large", lambda a: a, False)):
         prices = PriceList({"a": 1}, derived={name: (["a"], function)})
         ask = lambda ids, names: [[3.0] * len(names) for _ in ids]  # noqa: E731
-        source = Source.from_callable(
-            ask,
-            name="lab",
-            examples=["p"],
-            features=["a", name],
-            kinds={f: kinds[f] for f in ("a", name)},
-            prices=prices,
+        source = seller(
+            ask, ["p"], ["a", name], kinds={f: kinds[f] for f in ("a", name)}, prices=prices
         )
         cells = Cells(source, ledger=ledger(), task="t")
         if good:

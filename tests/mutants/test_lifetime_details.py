@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.lifetime import task
 from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
@@ -21,7 +22,6 @@ from thrifty.lifetime.outcomes import _periods
 from thrifty.lifetime.prediction_parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
 from thrifty.lifetime.state import _features_key, _hashed
-from thrifty.models.table import Table
 
 DAY = 86_400.0
 
@@ -53,10 +53,7 @@ def test_names_have_the_key_that_stores_know():
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_rows_that_all_weigh_the_same_count_once_each(weight):
     values = np.arange(40.0)[:, None]
-    table = Table(
-        np.array([0]), np.arange(40), values, np.ones((40, 1), bool), np.full(40, weight),
-        np.zeros(40, np.int64),
-    )  # fmt: skip
+    table = table_of(values, np.zeros(40, np.int64), weights=np.full(40, weight))
     bins = bins_of(table)
     assert bins.counted.tolist() == [pytest.approx(40)]
     assert bins.shares.sum() == pytest.approx(1)

@@ -9,12 +9,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import thrifty
+from tests.models.tables import table_of
 from thrifty.models import learning
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.asking.joint_order import _JointSearch
 from thrifty.models.fits.fitting import _middles
 from thrifty.models.fits.proxy import _best_split
-from thrifty.models.table import Table
 
 
 def test_another_seed_buys_other_rows():
@@ -70,17 +70,12 @@ def test_a_users_estimator_has_the_threads_it_asks_for(monkeypatch, kind, own):
 def test_what_nobody_has_shown_is_ranked_by_its_gain():
     """Where none of them gains more than chance would."""
     X = np.random.default_rng(12).normal(size=(40, 2))
-    search = _JointSearch([some_table(X)], [1.0], lambda owned, wanted: 1.0, [], 1, 0)
+    search = _JointSearch(
+        [table_of(X, np.arange(len(X)) % 2)], [1.0], lambda owned, wanted: 1.0, [], 1, 0
+    )
     search.present = [search.first.probabilities([])]
     search.first.gains = lambda _: np.array([[0.1, -1.0], [0.2, -1.0]])
     assert [step for step, _ in search._ranked()] == [(1,), (0,)]
-
-
-def some_table(X):
-    n = len(X)
-    return Table(
-        np.arange(X.shape[1]), np.arange(n), X, np.ones(X.shape, bool), np.ones(n), np.arange(n) % 2
-    )
 
 
 def test_a_gap_is_the_median_to_an_estimator_that_takes_none():

@@ -40,12 +40,6 @@ def test_options_of_a_store_are_named(tmp_path):
     assert SQLiteStore(path=tmp_path / "s.db").lifetimes() == []
 
 
-def test_the_first_currency_stays(tmp_path):
-    book = SQLiteStore(tmp_path / "s.db").book("x", {}, {})
-    said = [book.write(lambda pages, c=c: pages.currency(c)) for c in ("", "EUR", "USD", "")]
-    assert said == ["", "EUR", "EUR", "EUR"]
-
-
 def test_parameters_that_a_family_does_not_take_are_an_error_of_the_store():
     data = thrifty.Trees(max_depth=3).to_dict()
     with pytest.raises(StoreError, match="cannot be read"):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty import PriceList, Source
+from tests.market import table_seller
+from thrifty import PriceList
 from thrifty.errors import DefaultShare, LimitNeeded
 
 pytest.importorskip("pandas")
@@ -22,14 +23,7 @@ def lab():
     """A provider of Boolean cells, and the cells that it was asked for."""
     X = np.random.default_rng(0).random((N, len(NAMES))) < 0.5
     asked = []
-
-    def answer(ids, names):
-        asked.extend((i, n) for i in ids for n in names)
-        return X[np.ix_([int(i) for i in ids], [NAMES.index(n) for n in names])]
-
-    ids = [str(i) for i in range(N)]
-    source = Source.from_callable(answer, examples=ids, features=NAMES, name="lab", prices=PRICES)
-    return source, X[:, 0] | X[:, 3], asked
+    return table_seller(X, NAMES, asked, prices=PRICES), X[:, 0] | X[:, 3], asked
 
 
 def test_a_paid_function_needs_to_know_how_much():

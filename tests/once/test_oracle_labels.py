@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.errors import BadInput, MalformedAnswer
 
 pandas = pytest.importorskip("pandas")
@@ -117,9 +118,7 @@ def test_costs_and_failures_by_index_belong_to_the_examples_they_name():
         return thrifty.Answered(values, cost=cost, failed=failed)
 
     life = thrifty.Lifetime(thrifty.Trees())
-    source = thrifty.Source.from_callable(
-        fn, examples=IDS, features=["a"], name="lab", prices=2, boolean=False, attempts=1, tries=1
-    )
+    source = seller(fn, IDS, ["a"], prices=2, boolean=False, attempts=1, tries=1)
     cells = thrifty.protocol.Cells(source, ledger=life.ledger, task="t")
     with pytest.raises(thrifty.errors.ThriftyError):  # p2 fails, and its source stops
         cells.get(range(6), [0])
@@ -135,9 +134,7 @@ def test_costs_and_failures_of_other_examples_are_no_answer(what):
         return thrifty.Answered([[1.0]] * len(ids), **{what: odd})
 
     life = thrifty.Lifetime(thrifty.Trees())
-    source = thrifty.Source.from_callable(
-        fn, examples=IDS, features=["a"], name="lab", prices=2, boolean=False
-    )
+    source = seller(fn, IDS, ["a"], prices=2, boolean=False)
     with pytest.raises(MalformedAnswer, match="index"):
         thrifty.protocol.Cells(source, ledger=life.ledger, task="t").get(range(6), [0])
     assert len(life.ledger.open_purchases()) == 1

@@ -97,16 +97,3 @@ def test_a_lifetime_is_kept_in_a_store(family, tmp_path):
     again = thrifty.Lifetime(family, store=str(tmp_path / "life.db"))
     assert again.representation == life.representation
     assert np.array_equal(again["task"].model.predict(X), model.predict(X))
-
-
-@pytest.mark.parametrize(
-    "family", [thrifty.Monomials(4), thrifty.Polynomials(3, 2)], ids=["monomials", "polynomials"]
-)
-def test_a_lifetime_survives_its_own_json(family):
-    life = thrifty.Lifetime(family)
-    learned = life.learn("task", X, X[:, 1] * X[:, 5])
-    again = family.load_representation(json.loads(json.dumps(life.representation.to_dict())))
-    assert again == life.representation
-    model = family.load_estimator(json.loads(json.dumps(learned.model.to_dict())))
-    assert np.array_equal(model.predict(X), learned.model.predict(X))
-    assert family.to_dict()["family"] == type(family).__name__

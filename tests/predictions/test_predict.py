@@ -307,19 +307,6 @@ def test_a_column_that_is_needed_and_no_feature_says_what_to_do() -> None:
     assert life.learn("new", dates, y, features=["ward"]).receipt.n_examples == 200
 
 
-def test_few_rows_of_a_category_with_many_values_are_still_that_category() -> None:
-    """Thirty rows with thirty towns look like free text by themselves."""
-    rng = np.random.default_rng(0)
-    towns = np.array([f"town {i}" for i in range(60)])
-    frame = pandas.DataFrame({"town": rng.choice(towns, 900), "age": rng.normal(size=900)})
-    y = (frame["town"].str[5:].astype(int) < 20).to_numpy().astype(int)
-    life = thrifty.Lifetime()
-    life.learn("near", frame, y)
-    few = pandas.DataFrame({"age": np.zeros(60), "town": towns})
-    found = life.predict("near", few).probabilities[:, 1]
-    assert found[:20].mean() > found[20:].mean() + 0.2
-
-
 SHAPES = ["2024-05-{:02d}", "{}.5.2024", "5/{}/24", "2024-05-{:02d} 10:30"]
 
 

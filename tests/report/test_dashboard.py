@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import PurchaseInDoubt, ThriftyError
 from thrifty.report import LifetimeView
@@ -40,14 +41,10 @@ def in_doubt(path: Path | str) -> None:
     )
     prices = thrifty.PriceList(0.5, currency="EUR")
     ids = [str(i) for i in range(60)]
-    paid = thrifty.Source.from_callable(
-        ask, name="provider", examples=ids, features=names, prices=prices
-    )
+    paid = seller(ask, ids, names, name="provider", prices=prices)
     y = truth[:, 1] & truth[:, 2]
     life.learn(HOSTILE, paid, y)
-    cut = thrifty.Source.from_callable(
-        ask, name="provider", examples=[*ids[1:], "new"], features=names, prices=prices
-    )
+    cut = seller(ask, [*ids[1:], "new"], names, name="provider", prices=prices)
     with pytest.raises(PurchaseInDoubt):
         life.learn("second", cut, np.append(y[1:], True))
 

@@ -13,7 +13,7 @@ import pytest
 import thrifty
 from thrifty.cells import Balance, Receipt
 from thrifty.powers import Monomials
-from thrifty.report import LifetimeView, report_page, save_report, view_of
+from thrifty.report import LifetimeView, report_page, view_of
 from thrifty.report.pages import cards_of, moment, summary
 from thrifty.report.pictures import prediction_prices
 from thrifty.report.view import LedgerView, PurchaseView, TaskView
@@ -160,11 +160,6 @@ def test_models_that_are_not_trees_are_shown_as_text() -> None:
 def test_two_thousand_tasks_stay_small(view: LifetimeView) -> None:
     many = [replace(view.tasks[i % 24], name=f"task {i}") for i in range(2000)]
     assert len(report_page(replace(view, tasks=tuple(many))).encode()) < 5_000_000
-
-
-def test_save_report_writes_the_page(life: thrifty.Lifetime, tmp_path) -> None:
-    page = save_report(life, tmp_path / "report.html", title="mine")
-    assert "What mine learned" in page.read_text(encoding="utf-8")
 
 
 def table_of(page: str, name: str) -> list[list[str]]:

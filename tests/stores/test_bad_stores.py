@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import seller
 from thrifty.cells import Cells, Ledger
 from thrifty.errors import (
     BadInput,
@@ -211,9 +212,7 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
         raise RuntimeError(f"POST https://me:{secret}@lab/?api_key={secret} failed")
 
     path = tmp_path / "s.db"
-    source = thrifty.Source.from_callable(
-        leaky, name="provider", examples=["p"], features=["a"], prices=1
-    )
+    source = seller(leaky, ["p"], ["a"], prices=1)
     ledger = Ledger(SQLiteStore(path).book("x", {}, {}))
     with pytest.raises(PurchaseInDoubt) as caught:
         Cells(source, ledger=ledger).get([0], [0])
@@ -221,9 +220,7 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
     def rude(ids, names):
         return {"error": f"bad token={secret}", "authorization": f"Bearer {secret}"}
 
-    again = thrifty.Source.from_callable(
-        rude, name="provider", examples=["q"], features=["a"], prices=1
-    )
+    again = seller(rude, ["q"], ["a"], prices=1)
     with pytest.raises(thrifty.errors.MalformedAnswer) as refused:
         Cells(again, ledger=ledger).get([0], [0])
     with pytest.raises(StoreError) as unreachable:

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.market import seller
 from thrifty.cli import app
 from thrifty.errors import BadInput, StoreBusy, StoreError
 from thrifty.stores import MemoryStore, SQLiteStore, copy_store, copying, open_store
@@ -137,9 +138,7 @@ def test_a_purchase_that_is_being_made_is_waited_for(tmp_path):
         assert answer.wait(30)
         return np.zeros((len(ids), len(names)))
 
-    source = thrifty.Source.from_callable(
-        slow, examples=["q1", "q2"], features=["a"], name="slow", prices=1, boolean=False
-    )
+    source = seller(slow, ["q1", "q2"], ["a"], name="slow", prices=1, boolean=False)
     buying = threading.Thread(
         target=lambda: life.ledger.open(source, 1, "t").buy(np.array([0]), np.array([3], "u8"))
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import table_seller
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tested import rows_to_pass
 from thrifty.trees.tree import stump
@@ -104,18 +105,11 @@ def rows_asked(random_state=None, store=None):
     life = thrifty.Lifetime(family, store=store, budget=thrifty.Budget(total=10**6))
     life.learn("first", *simple_table(0, 3000, 12))
     X, y = simple_table(1, 3000, 12)
-    asked = set()
-
-    def answer(rows, features):
-        asked.update(rows)
-        return X[np.ix_(np.array(rows, dtype=int), np.array(features, dtype=int))]
-
-    source = thrifty.Source.from_callable(
-        answer, examples=range(len(X)), features=[f"{i}" for i in range(12)], name="lab"
-    )
+    asked = []
+    source = table_seller(X, sold=asked)
     life = life if store is None else thrifty.Lifetime.open(store)
     life.learn("second", source, y)
-    return asked
+    return {row for row, _ in asked}
 
 
 def test_the_order_of_rows_is_secret_unless_it_is_asked_for(monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kernels.plain import entropy_gain
 from tests.trees.definitions import conflict, induce, is_grown_from_prefixes
 from tests.trees.strategies import skeletons, tables
 from thrifty.attempt import Failed, Found
@@ -33,24 +34,9 @@ from thrifty.trees.tree import (
 from thrifty.trees.use_rep import Grown, use_rep
 
 
-def xlogx(n):
-    return n * math.log2(n) if n else 0.0
-
-
 def plain_entropy(x, y, n_classes):
-    """The gain as the kernel defines it, written out."""
-    n, n_true = len(y), int(x.sum())
-    if n_true in (0, n):
-        return -math.inf
     true = [int((x & (y == c)).sum()) for c in range(n_classes)]
-    total = [int((y == c).sum()) for c in range(n_classes)]
-    pure = 0.0
-    for a, t in zip(true, total):
-        pure += xlogx(a) + xlogx(t - a)
-    whole = 0.0
-    for t in total:
-        whole += xlogx(t)
-    return ((xlogx(n) - whole) - ((xlogx(n_true) + xlogx(n - n_true)) - pure)) / n
+    return entropy_gain(true, [int((y == c).sum()) for c in range(n_classes)])
 
 
 def plain_best(X, y, rows, candidates, n_classes):

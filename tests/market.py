@@ -1,0 +1,36 @@
+"""Ledgers and sources that are paid for, as most tests want them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from thrifty.cells import Ledger, Source
+from thrifty.stores import MemoryStore
+
+
+def ledger(**options: Any) -> Ledger:
+    """A ledger in memory that holds nothing yet."""
+    return Ledger(MemoryStore().book("test", {}, {}), **options)
+
+
+def seller(ask: Callable, examples: Iterable, features: Sequence[str], **options: Any) -> Source:
+    """A source of cells that a function sells, named lab unless the test says otherwise."""
+    options = {"name": "lab", **options}
+    return Source.from_callable(ask, examples=examples, features=features, **options)
+
+
+def table_seller(
+    X: np.ndarray, names: Sequence[str] | None = None, sold: list | None = None, **options: Any
+) -> Source:
+    """A source that sells the cells of a table; those that it sold are added to ``sold``."""
+    names = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
+
+    def ask(ids, asked):
+        if sold is not None:
+            sold.extend((i, name) for i in ids for name in asked)
+        return X[np.ix_([int(i) for i in ids], [names.index(name) for name in asked])]
+
+    return seller(ask, range(len(X)), names, **options)
