@@ -1,6 +1,6 @@
 """Labels that are numbers, on few cells: python benchmarks/regression.py.
 
-thrifty.ModelRegressor at 5, 10 and 20 % of the cells, R2 on rows left out, mean of the seeds,
+thrifty.ModelRegressor at 5, 10 and 20 % of the cells, R2 on held-out rows, mean of the seeds,
 beside what one would write instead: ridge regression on as many whole rows, and on the columns that
 a pilot of whole rows found best (nine ways to divide the bill, the best of them in hindsight).
 Everything: the better of ridge and boosted trees on every cell.
@@ -114,4 +114,4 @@ if __name__ == "__main__":
         found = [row for name in given.sets for row in measure(name, given.seeds)]
     print(table(found))
     spent = time.process_time() - start
-    print(f"\nR2 on rows left out, {given.seeds} seeds; {spent:.0f} s of CPU time")
+    print(f"\nR2 on held-out rows, {given.seeds} seeds; {spent:.0f} s of CPU time")

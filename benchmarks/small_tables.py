@@ -1,6 +1,6 @@
 """What a new user tries first: small tables, python benchmarks/small_tables.py.
 
-thrifty.ModelClassifier at 5 and 10 % of the cells, area under the ROC curve on rows left out, mean
+thrifty.ModelClassifier at 5 and 10 % of the cells, area under the ROC curve on held-out rows, mean
 of the seeds, beside what one would write instead for the same bill: logistic regression on random
 whole rows, and a pilot (half of the bill for whole rows of both classes, then logistic regression
 on the best third of the columns on as many rows as the rest pays for).
@@ -142,4 +142,4 @@ if __name__ == "__main__":
         for share in SHARES:
             print(table(measure(share, given.sets, range(*given.seeds))) + "\n", flush=True)
     spent = time.process_time() - start
-    print(f"AUROC on rows left out, seeds {given.seeds[0]} to {given.seeds[1] - 1}; {spent:.0f} s")
+    print(f"AUROC on held-out rows, seeds {given.seeds[0]} to {given.seeds[1] - 1}; {spent:.0f} s")

@@ -19,7 +19,7 @@ import pytest
 import thrifty
 from tests.market import table_seller
 
-#: rooms that any work may pass through: values, words, the door itself
+#: rooms that any work may pass through: values, words, the reader itself
 COMMON = {
     "attempt", "checks", "errors", "kernels", "protocol", "agnostic", "lifetime", "labels",
     "untrusted", "cells", "cells.sources", "cells.prices", "cells.ledger", "stores",

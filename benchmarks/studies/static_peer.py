@@ -2,7 +2,7 @@
 
 Forward selection by cross-validated small boostings among the features that a first boosting
 uses most; then LightGBM and extra trees on the first 1, 2, 3, 4, 6, ... features, the mean of their
-probabilities, tempered by one power that rows left out choose.
+probabilities, tempered by one power that held-out rows choose.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class StaticPeer:
         self.lengths = sorted({min(k, len(self.order)) for k in LENGTHS})
         self.models, self.powers = {}, {}
         for k in self.lengths:
-            Z, left_out = X[:, self.order[:k]], np.zeros((len(y), self.classes))
+            Z, held_out = X[:, self.order[:k]], np.zeros((len(y), self.classes))
             for rest, out in StratifiedKFold(3, shuffle=True, random_state=seed + 1).split(Z, y):
-                left_out[out] = _said(_both(Z[rest], y[rest], seed), Z[out])
-            losses = [row_losses(_tempered(left_out, power), y).mean() for power in POWERS]
+                held_out[out] = _said(_both(Z[rest], y[rest], seed), Z[out])
+            losses = [row_losses(_tempered(held_out, power), y).mean() for power in POWERS]
             self.models[k], self.powers[k] = _both(Z, y, seed), POWERS[int(np.argmin(losses))]
 
     def at(self, X: Floats, k: int) -> Floats:

@@ -1,10 +1,10 @@
 """What to try and when to forget: streams in which some tasks are unrelated (paper, Section 4).
 
 m good tasks share K metafeatures; r bad ones are arbitrary, and an adversary places them. What a
-bad task leaves in the representation makes every later task dearer, yet forgetting means that good
-tasks are learned from scratch again. A *rule* is wrapped around one turn of Algorithm 1: it says
-which parts of the representation are tried, and whether a failure makes it forget. The paper's
-rules forget; ours, :class:`Doubling`, only looks at the newest first.
+bad task leaves in the representation makes every later task more expensive, yet forgetting means
+that good tasks are learned from scratch again. A *rule* is wrapped around one turn of Algorithm 1:
+it says which parts of the representation are tried, and whether a failure makes it forget. The
+paper's rules forget; ours, :class:`Doubling`, only looks at the newest first.
 
 The bounds below are for stumps, in cells on good tasks, S examples and N features a task;
 ``thrifty.bounds`` has them for trees too, with every constant.

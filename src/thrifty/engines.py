@@ -285,13 +285,13 @@ class LookedCells:
 
     @classmethod
     def at(cls, cells: Cells) -> LookedCells:
-        """What went through this door."""
+        """What went through this reader."""
         touched = cells.meter.touched
         features = np.flatnonzero(touched.any(axis=1))
         return cls(features, touched[features], cells.meter.everything, cells.paid_looks)
 
     def replay(self, cells: Cells) -> None:
-        """Look at the same cells through another door, which counts them by what it owns."""
+        """Look at the same cells through another reader, which counts them by what it owns."""
         cells.look_again(self.paid)
         for i in range(len(self.features)):
             cells.meter.charge(self.features[i : i + 1], self.masks[i])

@@ -1,6 +1,6 @@
 """Names for what comes from outside, and for plain data: the few places where a type says little.
 
-What a user brings is read and checked at the door; behind it every type is known. Where a package
+What a user brings is read and checked at the reader; behind it every type is known. Where a package
 without types is on the other side, its own class is named (``pandas.DataFrame``), and ``Any``
 stands only in the modules that ``tests/docs/test_any.py`` lists, each a border.
 """

@@ -108,7 +108,7 @@ def test_a_model_asks_the_large_one_where_the_small_one_leaves_doubt():
     )
     model = life.learn("either", source, y, spend=0.5 * everything).model
     climbed = [s for s in model.steps_ if not s.alone]
-    assert climbed and all(source.feature_names[s.dear].endswith("large") for s in climbed)
+    assert climbed and all(source.feature_names[s.expensive].endswith("large") for s in climbed)
     found = life.predict("either", source)
     assert np.mean(found.values == y) > 0.9
     # the large one was asked on some rows alone

@@ -34,7 +34,7 @@ def answers(ids, names):
 
 
 def opened(fn, *, book=None, ids=IDS, task="t", **options):
-    """A ledger, and the door of a source of ``fn``."""
+    """A ledger, and the reader of a source of ``fn``."""
     options = {"prices": 2, "attempts": 1, "name": "lab", **options}
     source = seller(fn, ids, FEATURES, **options)
     ledger = Ledger(book or MemoryStore().book("test", {}, {}))

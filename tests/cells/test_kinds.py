@@ -165,12 +165,12 @@ def test_one_cell_answers_all_bits_of_its_feature(table):
     cells = Cells(Source.from_frame(table, allow_missing=True), prices=[3.0, 2.0, 1.0])
     bits = bits_of(cells)
     assert cells.receipt().cells == 0, "nothing is bought to see what bits there are"
-    door = BitCells(cells, bits)
-    assert door.boolean.tolist() == [False, True, True, True, True, True]
+    reader = BitCells(cells, bits)
+    assert reader.boolean.tolist() == [False, True, True, True, True, True]
     rows = np.arange(200, 300)
-    values = door.get(rows, np.arange(door.n_features))
+    values = reader.get(rows, np.arange(reader.n_features))
     assert cells.receipt().cells == 300
-    assert door.receipt().cost == cells.receipt().cost == 100 * 6
+    assert reader.receipt().cost == cells.receipt().cost == 100 * 6
     raw = table.iloc[rows]
     for j, bit in enumerate(bits):
         column = raw[bit.feature]
@@ -180,7 +180,7 @@ def test_one_cell_answers_all_bits_of_its_feature(table):
             "value": lambda c: c,
         }[bit.test](column)
         np.testing.assert_array_equal(values[:, j], wanted.astype(float), bit.name)
-    packed = door.columns(np.arange(1, 4), door.columns(np.array([5]), _everyone(300))[0])
+    packed = reader.columns(np.arange(1, 4), reader.columns(np.array([5]), _everyone(300))[0])
     assert packed.shape == (3, 5)
 
 
@@ -191,10 +191,10 @@ def _everyone(n):
 
 
 def test_the_price_of_a_cell_is_a_fee_for_all_its_bits(table):
-    door = BitCells(
+    reader = BitCells(
         c := Cells(Source.from_frame(table, allow_missing=True), [3.0, 2.0, 1.0]), bits_of(c)
     )
-    assert [(fee, len(members)) for fee, members in door.fees] == [(2.0, 4)]
+    assert [(fee, len(members)) for fee, members in reader.fees] == [(2.0, 4)]
 
 
 def test_bits_stay_what_they_were_and_grow(table):

@@ -203,7 +203,7 @@ def test_a_list_in_json_is_read_and_refused(tmp_path):
 IDS = [f"p{i}" for i in range(5)]
 
 
-def doors(prices, features, **options):
+def readers(prices, features, **options):
     """The same cells from a provider and from an array."""
     provider = FakeProvider()
     book = ledger()
@@ -218,7 +218,7 @@ def test_an_order_fills_and_what_it_fills_beside_is_owned():
         orders={"panel": (7, ["na", "k", "cl"])},
         fees={"draw": (9, ["na", "k", "cl"])},
     )
-    provider, *both = doors(prices, ["na", "k", "cl", "age"])
+    provider, *both = readers(prices, ["na", "k", "cl", "age"])
     for cells in both:
         assert cells.prices.tolist() == [14.0, 14.0, 16.0, 1.0]
         for rows, features, cost, n in (
@@ -258,7 +258,7 @@ def test_the_ledger_and_a_count_in_memory_agree_on_random_lists(seed):
     rng = random.Random(seed)
     names, given = random_list(rng)
     prices = PriceList(**given)
-    provider, paid, free = doors(
+    provider, paid, free = readers(
         prices, names, concurrency=rng.randint(1, 3), max_examples=rng.randint(1, 4)
     )
     cost, tariff = 0.0, prices.tariff(names)
@@ -299,14 +299,14 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
             ),
             ledger=ledger(budget=budget),
         )
-        for door in (cells, free):
+        for reader in (cells, free):
             if fits:
-                door.get(range(5), [0, 1, 2])
-                assert door.receipt().cost == 45.0
+                reader.get(range(5), [0, 1, 2])
+                assert reader.receipt().cost == 45.0
                 continue
             with pytest.raises(BudgetExceeded):
-                door.get(range(5), [0, 1, 2])
-            assert door.receipt().cost == 0.0
+                reader.get(range(5), [0, 1, 2])
+            assert reader.receipt().cost == 0.0
 
 
 def test_the_receipt_reads_like_a_laboratorys_bill():
@@ -316,7 +316,7 @@ def test_the_receipt_reads_like_a_laboratorys_bill():
         fees={"draw": (9, ["na", "k", "cl"])},
         currency="USD",
     )
-    _, *both = doors(prices, ["na", "k", "cl", "age"])
+    _, *both = readers(prices, ["na", "k", "cl", "age"])
     for cells in both:
         cells.get([0, 1], [0])
         cells.get([2], [0, 1])

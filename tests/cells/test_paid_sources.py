@@ -1,4 +1,4 @@
-"""Sources that are called: batches, concurrency, rates, ids, and the doors over them."""
+"""Sources that are called: batches, concurrency, rates, ids, and the readers over them."""
 
 from __future__ import annotations
 
@@ -184,14 +184,16 @@ def test_what_a_claim_brings_is_not_bought_again(tmp_path):
     provider = FakeProvider(idempotent=True)
     store = SQLiteStore(tmp_path / "s.db")
     source = provider.source(IDS[:4], ["a"], prices=1)
-    door = Cells(source, ledger=Ledger(store.book("x", {}, {})), task="mine")
+    reader = Cells(source, ledger=Ledger(store.book("x", {}, {})), task="mine")
     with pytest.raises((Crash, BaseExceptionGroup)), crash_at("after-call"):
         other = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
         other.book.store.write = _dies_after(other.book.store.write, 2)
         Cells(source, ledger=other, task="other").get(range(2), [0])
-    door.get(range(4), [0])  # this door was open before, so the claim comes in the middle of buying
+    reader.get(
+        range(4), [0]
+    )  # this reader was open before, so the claim comes in the middle of buying
     assert provider.bill().twice == []
-    assert door.receipt().cells == 2, "the other task's purchase stays its own"
+    assert reader.receipt().cells == 2, "the other task's purchase stays its own"
 
 
 def _dies_after(write, times):

@@ -68,11 +68,11 @@ def test_a_second_task_reuses_what_was_bought_and_asks_for_no_gap(tmp_path):
     lab = Lab()
     life = thrifty.Lifetime(store=str(tmp_path / "a.db"))
     for task in ("first", "second"):
-        door = thrifty.protocol.Cells(
+        reader = thrifty.protocol.Cells(
             lab.source(prices=1, present=MASK), ledger=life.ledger, task=task
         )
-        door.get(*EVERY)
-    assert (len(lab.asked), door.receipt().cells, door.receipt().reused_cells) == (7, 0, 7)
+        reader.get(*EVERY)
+    assert (len(lab.asked), reader.receipt().cells, reader.receipt().reused_cells) == (7, 0, 7)
 
 
 def test_an_order_fills_what_exists():

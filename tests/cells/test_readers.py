@@ -63,9 +63,9 @@ DOORS = {
 }
 
 
-def said(door: Cells, name: str) -> object:
+def said(reader: Cells, name: str) -> object:
     """What a member says, called with what it wants where it is a method."""
-    member = getattr(door, name)
+    member = getattr(reader, name)
     if not inspect.ismethod(member):
         return member
     return member(**{p: GIVEN[p] for p in inspect.signature(member).parameters})

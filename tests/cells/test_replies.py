@@ -127,5 +127,5 @@ def test_a_server_is_sent_what_it_takes():
 
 
 def test_room_for_thoughts_is_in_the_price_of_a_call():
-    dear, cheap = (source(Thinks(0, room)).per_call[0] for room in (1000, 0))
-    assert dear - cheap == pytest.approx(RATES.cost(0, 1000), abs=1)
+    expensive, cheap = (source(Thinks(0, room)).per_call[0] for room in (1000, 0))
+    assert expensive - cheap == pytest.approx(RATES.cost(0, 1000), abs=1)

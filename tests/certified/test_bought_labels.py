@@ -64,7 +64,7 @@ def test_cells_that_cost_are_paid_from_the_same_money():
 
 @pytest.mark.parametrize(("price", "part"), [(0.05, 0.2), (0.5, 0.5), (20.0, 1.0)])
 def test_labels_and_cells_compete_by_their_prices(price, part):
-    """A row's cells cost 1 in all: of dear labels every cell is read, of cheap ones a fifth."""
+    """A row's cells cost 1 in all: all are read for expensive labels, a fifth for cheap ones."""
     rng = np.random.default_rng(0)
     X = rng.random((2000, 40)) < 0.3
     ask = Counting(X[:, 0] | X[:, 1])

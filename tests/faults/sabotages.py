@@ -127,11 +127,11 @@ def a_fee_is_paid_with_every_call(patch):
 def a_discount_is_not_given(patch):
     right = plan.price_call
 
-    def dear(call, known, tariff, paid=None):
+    def expensive(call, known, tariff, paid=None):
         draws, who, costs = right(call, known, tariff, paid)
         return draws, who, costs + (10_000 if call.orders else 0)
 
-    patch.setattr(next_calls, "price_call", dear)
+    patch.setattr(next_calls, "price_call", expensive)
 
 
 def resolving_forgets_the_cost(patch):
@@ -376,7 +376,7 @@ def an_older_value_wins(patch):
 
 
 def no_second_read_inside_the_transaction(patch):
-    """What others have settled since the door was opened is not looked at before buying."""
+    """What others have settled since the reader was opened is not looked at before buying."""
     right = buying.Buyer.catch_up
 
     def once(self, pages):

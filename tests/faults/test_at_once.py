@@ -22,10 +22,10 @@ def test_a_receipt_counts_what_its_own_task_bought(tmp_path):
     provider = FakeProvider()
     book = SQLiteStore(tmp_path / "clinic.db").book("x", {}, {})
 
-    def door(task):
+    def reader(task):
         return Cells(provider.source(IDS, FEATURES, prices=1), ledger=Ledger(book), task=task)
 
-    mine, other = door("mine"), door("other")
+    mine, other = reader("mine"), reader("other")
     other.get(range(6), [0, 1])
     book.write(lambda pages: Ledger(book).compact(pages, "other"))
     mine.get(range(12), [0, 1])

@@ -50,23 +50,23 @@ def test_time_goes_on_by_the_steady_clock_while_the_other_is_behind():
 def test_a_clock_behind_the_store_is_refused_by_name(tmp_path):
     store, provider = SQLiteStore(tmp_path / "s.db"), FakeProvider()
 
-    def door(at, prices=PRICES):
+    def reader(at, prices=PRICES):
         book = Ledger(store.book("test", {}, {}), clock=lambda: at)
         return Cells(provider.source(IDS, NAMES, prices=prices), ledger=book, task="t")
 
-    door(1e9).get([0], [0])
+    reader(1e9).get([0], [0])
     with pytest.raises(ClockWentBack, match="600 seconds behind"):
-        door(1e9 - 600)
-    door(1e9 - 30).get([0], [0])  # clocks differ a little
-    door(1e9 - 600, PriceList(2)).get([0], [1])  # nothing expires: no clock is asked
-    door(1e9 + 30).get([0], [0])
+        reader(1e9 - 600)
+    reader(1e9 - 30).get([0], [0])  # clocks differ a little
+    reader(1e9 - 600, PriceList(2)).get([0], [1])  # nothing expires: no clock is asked
+    reader(1e9 + 30).get([0], [0])
     assert provider.bill().twice == []
-    door(1e9 + 61).get([0], [0])
+    reader(1e9 + 61).get([0], [0])
     assert provider.bill().twice == [("p0", "a")], "what has expired is bought again"
 
 
 def test_a_thread_that_is_held_up_past_its_time_never_calls(monkeypatch):
-    """The thread comes to the provider's door when nobody waits for it any more."""
+    """The thread comes to the provider's reader when nobody waits for it any more."""
     came, go_on = threading.Event(), threading.Event()
     inside = calls._Entry.go_in
 

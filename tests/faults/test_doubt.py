@@ -36,7 +36,7 @@ def ledger(path, **options) -> Ledger:
     return Ledger(SQLiteStore(path).book("lifetime", {"family": "Test"}, {}), **options)
 
 
-def door(provider, of, **options) -> Cells:
+def reader(provider, of, **options) -> Cells:
     options = {"prices": 1, "attempts": 1, "max_examples": 4, "name": "lab", **options}
     return Cells(provider.source(IDS, FEATURES, **options), ledger=of, task="t")
 
@@ -48,7 +48,7 @@ def test_ask_again_counts_the_first_as_billed_and_goes_on(tmp_path):
     """3 % of calls time out: the task is learned in one go, and the ledger holds every bill."""
     provider = FakeProvider(faults=lambda n: "error-after" if n in (2, 7) else "")
     of = ledger(tmp_path / "s.db")
-    values = door(provider, of, on_doubt="ask again").get(range(40), [0, 1])
+    values = reader(provider, of, on_doubt="ask again").get(range(40), [0, 1])
     right = [[provider.value(e, f) for f in FEATURES] for e in IDS]
     assert values.tolist() == right
     assert of.open_purchases() == []
@@ -63,7 +63,7 @@ def test_ask_again_has_a_limit(tmp_path):
     provider = FakeProvider(faults=lambda n: "error-after")
     of = ledger(tmp_path / "s.db")
     with pytest.raises(PurchaseInDoubt):
-        door(provider, of, on_doubt="ask again", doubt_limit=3).get(range(4), [0])
+        reader(provider, of, on_doubt="ask again", doubt_limit=3).get(range(4), [0])
     assert provider.bill().calls == 4
     assert len(of.open_purchases()) == 1
     assert of.balance().spent + of.balance().reserved == 16
@@ -73,7 +73,7 @@ def test_ask_again_stays_within_the_budget(tmp_path):
     provider = FakeProvider(faults=lambda n: "error-after")
     of = ledger(tmp_path / "s.db", budget=Budget(total=10))
     with pytest.raises(BudgetExceeded):
-        door(provider, of, on_doubt="ask again").get(range(4), [0])
+        reader(provider, of, on_doubt="ask again").get(range(4), [0])
     assert sum(provider.bill().cells.values()) == 8
 
 
@@ -86,20 +86,20 @@ def test_what_a_dead_process_left_is_asked_again(tmp_path, tools):
         from tests.crash import kill_at
 
         kill_at("after-call")
-        door(FakeProvider(log=log), ledger(path)).get(range(4), [0])
+        reader(FakeProvider(log=log), ledger(path)).get(range(4), [0])
 
     assert tools.wait_for(tools.in_child(dies)) == tools.KILLED
     provider, of = FakeProvider(log=log), ledger(path)
     with pytest.raises(PurchaseInDoubt):
-        door(provider, of).get(range(4), [0])
-    door(provider, of, on_doubt="ask again").get(range(4), [0])
+        reader(provider, of).get(range(4), [0])
+    reader(provider, of, on_doubt="ask again").get(range(4), [0])
     assert of.balance().spent == sum(provider.bill().cells.values()) == 8
 
 
 def test_with_keys_asking_again_costs_nothing(tmp_path):
     provider = FakeProvider(idempotent=True, faults=["error-after", "error-after"])
     of = ledger(tmp_path / "s.db")
-    door(provider, of, on_doubt="ask again").get(range(4), [0])
+    reader(provider, of, on_doubt="ask again").get(range(4), [0])
     assert provider.bill().twice == []
     assert of.balance().spent == 4
 
@@ -126,7 +126,7 @@ def interrupt():
 
 def test_calls_in_flight_are_booked_when_the_user_interrupts(tmp_path):
     provider, of = FakeProvider(delay=0.4), ledger(tmp_path / "s.db")
-    cells = door(provider, of, concurrency=2)
+    cells = reader(provider, of, concurrency=2)
     cells.get([0], [0])  # a first answer, so that two calls run at once
     threading.Timer(0.2, interrupt).start()
     with pytest.raises(KeyboardInterrupt):
@@ -144,13 +144,13 @@ def test_a_second_interruption_does_not_wait(tmp_path):
     for seconds in (0.2, 0.5):
         threading.Timer(seconds, interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        door(provider, of).get(range(4), [0])
+        reader(provider, of).get(range(4), [0])
     assert [p.status for p in of.open_purchases()] == ["doubt"]
 
 
 def test_what_waits_for_its_turn_is_not_called_after_an_interruption(tmp_path):
     provider, of = FakeProvider(), ledger(tmp_path / "s.db")
-    cells = door(provider, of, per_second=0.5, concurrency=2)
+    cells = reader(provider, of, per_second=0.5, concurrency=2)
     threading.Timer(0.5, interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         cells.get(range(40), [0, 1])
@@ -196,7 +196,7 @@ def in_doubt(tmp_path):
     provider = FakeProvider(faults=lambda n: "error-after")
     for i in range(3):
         with pytest.raises(PurchaseInDoubt) as caught:
-            door(provider, life.ledger).get([i], [0])
+            reader(provider, life.ledger).get([i], [0])
     return life, path, str(caught.value)
 
 

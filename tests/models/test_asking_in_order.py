@@ -178,7 +178,7 @@ def test_a_rule_that_is_none_and_errors_for_other_classes_are_refused():
 
 
 def test_overlapping_orders_are_asked_at_their_marginal_prices():
-    """What the door charges row by row is what the order was planned with."""
+    """What the reader charges row by row is what the order was planned with."""
     X, y = drawn(900, 7)
     names = [f"lab {i}" for i in range(8)]
     prices = thrifty.PriceList(

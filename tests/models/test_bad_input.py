@@ -1,4 +1,4 @@
-"""What cannot be used says so, and what can be used is no error; through every door."""
+"""What cannot be used says so, and what can be used is no error; through every reader."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_spend_too_small_names_one_that_works(learn) -> None:
         assert np.isfinite(learn(given, y, spend=5)).all()
 
 
-# The doors differ in how they read X, which an estimator that is quick to fit shows as well.
+# The readers differ in how they read X, which an estimator that is quick to fit shows as well.
 @pytest.mark.parametrize(
     ("learn", "estimator"),
     [(by_lifetime, None), (by_lifetime, LogisticRegression()), (by_itself, LogisticRegression())],

@@ -1,4 +1,4 @@
-"""Alternatives: the cheap answer everywhere, the dear one where that pays."""
+"""Alternatives: the cheap answer everywhere, the expensive one where that pays."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_a_cheap_one_that_says_nothing_is_left_out():
 
 
 def test_an_updated_model_keeps_its_stairs_and_so_does_one_without_some_rows(tmp_path):
-    """Next month costs what this month did: the dear one after some answers of the cheap one."""
+    """Next month costs what this month did: the expensive one after some cheap answers."""
     X, y = answers(noise=0.1)
     with thrifty.Lifetime(prices=prices(), random_state=0, store=tmp_path / "s.db") as life:
         first = life.learn("y", X[:600], y[:600], spend=3600).model
-        climbed = [s for s in first.steps_ if s.dear in first.features_ and not s.alone]
+        climbed = [s for s in first.steps_ if s.expensive in first.features_ and not s.alone]
         assert len(climbed) > 6
         month = X[600:800]
         updated = life["y"].update(month, y[600:800], spend="100 %")

@@ -100,7 +100,7 @@ def four_numbers(effects, seed=2):
 
 
 def test_after_a_visit_the_rest_of_it_is_free_and_comes_next():
-    """As dear as the first, they would come after the fourth, and all would cost 23."""
+    """As expensive as the first, they would come after the fourth, and all would cost 23."""
     order = find_order(four_numbers([1.5, 0.8, 0.8, 0.9]), after_a_visit, seed=0)
     assert set(order.features()[:3]) == {0, 1, 2}
     assert sum(order.prices) == after_a_visit((), range(4)) == 11.0

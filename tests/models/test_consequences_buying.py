@@ -35,7 +35,7 @@ def test_probabilities_of_a_wide_task_add_up_to_the_share_of_its_rare_class():
     assert 0.7 < learned.model.predict_proba(new)[:, 1].mean() / SHARE < 1.4
 
 
-def left_out(fit, draw, n, seeds):
+def held_out(fit, draw, n, seeds):
     """The mean AUROC of what is fitted on n rows, on 2,000 others."""
     found = []
     for seed in range(seeds):
@@ -59,4 +59,4 @@ def test_a_value_that_many_rows_share_has_a_bin_of_its_own():
     def fit(X, y):
         return ScorecardClassifier(max_bins=8, calibrated=False).fit(X, y).decision_function
 
-    assert left_out(fit, mostly_nothing, 600, 6) > 0.722
+    assert held_out(fit, mostly_nothing, 600, 6) > 0.722

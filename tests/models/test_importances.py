@@ -51,7 +51,7 @@ def test_permutation_importances_are_from_rows_left_out():
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, size=300)
     forest = RandomForestClassifier(100, min_samples_leaf=2)
     model = thrifty.ModelClassifier(forest, spend="100 %", random_state=0).fit(X, y)
-    # labels are noise: a forest knows its own rows by heart; rows left out say that this is nothing
+    # labels are noise: a forest knows its own rows by heart; held-out rows say that this is nothing
     assert model.score(X, y) > 0.9
     assert all(abs(mean) < 0.1 for mean, _ in model.permutation_importances(3).values())
     told = thrifty.ModelClassifier(forest, spend="100 %", random_state=0).fit(X, X[:, 2] > 0)

@@ -1,4 +1,4 @@
-"""Quality on rows left out, and cards with the user's names."""
+"""Quality on held-out rows, and cards with the user's names."""
 
 from __future__ import annotations
 

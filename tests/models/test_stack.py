@@ -54,12 +54,12 @@ def table(kind: str, n: int = 260, seed: int = 0) -> Table:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stored_fit_says_the_same_to_the_bit(kind):
     made = table(kind)
-    ((fitted, left_out),) = fit_tables([made], seed=1)
+    ((fitted, held_out),) = fit_tables([made], seed=1)
     again = fitted_from_dict(json.loads(json.dumps(fitted.to_dict())))
     new = rows(60, 9) if kind != "rates" else (np.nan_to_num(rows(60, 9)) > 0.5).astype(float)
     new[0] = np.nan
     np.testing.assert_array_equal(again.predict(new), fitted.predict(new))
-    assert np.isfinite(fitted.predict(new)).all() and left_out.shape[0] == made.n_rows
+    assert np.isfinite(fitted.predict(new)).all() and held_out.shape[0] == made.n_rows
     if kind != "numbers":
         np.testing.assert_array_equal(again.predict_proba(new), fitted.predict_proba(new))
         assert again.quality == fitted.quality and fitted.quality is not None
@@ -72,9 +72,9 @@ def test_what_is_said_of_held_out_rows_is_what_new_rows_show(kind):
     for seed in range(4):
         made, new = table(kind, seed=seed), rows(2000, 100 + seed)
         codes = np.digitize(score(new, 100 + seed), [0.3, 1.5] if kind == "three" else [0.6])
-        fitted, left_out = fit_stack(made)
+        fitted, held_out = fit_stack(made)
         each = np.arange(made.n_rows), made.labels
-        said.append(-np.log(left_out[each]).mean())
+        said.append(-np.log(held_out[each]).mean())
         own.append(-np.log(fitted.predict_proba(made.values)[each]).mean())
         shown.append(-np.log(fitted.predict_proba(new)[np.arange(2000), codes]).mean())
     assert np.mean(said) == pytest.approx(np.mean(shown), rel=0.2)
@@ -93,9 +93,9 @@ def test_labels_that_share_their_rows_are_as_good_as_alone_and_say_so_alone():
     one, other = table("two"), table("two")
     other = replace(other, labels=(np.nan_to_num(other.values[:, 2]) > 0).astype(int))
     together, new = fit_stacks([one, other]), rows(1000, 4)
-    for made, (fitted, left_out) in zip((one, other), together):
+    for made, (fitted, held_out) in zip((one, other), together):
         alone, _ = fit_stack(made)
-        assert left_out.shape == (260, 2)
+        assert held_out.shape == (260, 2)
         apart = np.abs(fitted.predict_proba(new) - alone.predict_proba(new)).mean()
         assert apart < 0.05
 
@@ -176,8 +176,8 @@ def test_the_same_seed_gives_the_same_bits_and_summaries_name_the_parts():
 
 def test_few_rows_are_a_scorecard_alone():
     few = table("two", 12)
-    fitted, left_out = fit_stack(replace(few, labels=np.r_[1, 1, 1, np.zeros(9, int)]))
-    assert left_out is None and fitted.summary() == "A scorecard: add up the points."
+    fitted, held_out = fit_stack(replace(few, labels=np.r_[1, 1, 1, np.zeros(9, int)]))
+    assert held_out is None and fitted.summary() == "A scorecard: add up the points."
 
 
 def test_a_store_keeps_every_part(tmp_path):

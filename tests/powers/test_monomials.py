@@ -274,9 +274,9 @@ def test_a_model_is_held_against_every_row_whose_cells_are_owned():
     rules = thrifty.Monomials(max_degree=6).rules
     y = (X[:, 9] * X[:, 2]) ** 2
     y[shuffled(200)[-1]] *= 1.5
-    door = LogValues(Cells(X))
+    reader = LogValues(Cells(X))
     target, monomial = np.log(y), ((2, 2), (9, 2))
-    task = MonomialTask(door, target, rules)
+    task = MonomialTask(reader, target, rules)
     assert task.verified(monomial, 5.0)[0] == "right"
-    door.values(np.arange(200), np.array([2, 9]))
+    reader.values(np.arange(200), np.array([2, 9]))
     assert task.verified(monomial, 5.0)[0] == "wrong"

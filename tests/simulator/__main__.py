@@ -115,7 +115,7 @@ def _read(results: Path | None) -> list[_Part]:
 
 
 def _code() -> str:
-    """What runs here: everything between a door and a store, and the simulator itself."""
+    """What runs here: everything between a reader and a store, and the simulator itself."""
     here, product = Path(__file__).parent, Path(thrifty.__file__).parent
     rooms = (here, product / "cells", product / "stores", product / "lifetime" / "bill.py")
     files = sorted(f for room in rooms for f in _python_files(room))

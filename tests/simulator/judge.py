@@ -280,7 +280,7 @@ def _twice(world: World, left: Counter[tuple[str, str]], found: list[str]) -> No
 
 
 def _accounts(world: World, pages: SqlPages) -> dict[str, tuple[int, bool]]:
-    """Of each task what its account has spent, and whether only its door has ended purchases."""
+    """Of each task what its account has spent, and whether only its reader has ended purchases."""
     return {
         task: (pages.balance(task)[1], _by_itself(world, pages.purchases_of(task)))
         for task in world.receipts
@@ -289,20 +289,20 @@ def _accounts(world: World, pages: SqlPages) -> dict[str, tuple[int, bool]]:
 
 def _receipts(world: World, accounts: Mapping[str, tuple[int, bool]], found: list[str]) -> None:
     """Every receipt is its account, in all, line by line, and row by row."""
-    for task, door in world.receipts.items():
+    for task, reader in world.receipts.items():
         spent, alone = accounts[task]
-        cost, lines = door._cost(), sum(line.amount for line in door.lines())
+        cost, lines = reader._cost(), sum(line.amount for line in reader.lines())
         if not cost == lines == spent:
             found.append(f"receipt of {task}: {cost}, lines {lines}, account {spent}")
-        own = sum(line.amount for line in door._buyer.lines.sorted())
-        if not int(door.row_costs().sum()) == own == door._buyer.spent:
-            found.append(f"rows of {task} cost {int(door.row_costs().sum())}, lines {own}")
+        own = sum(line.amount for line in reader._buyer.lines.sorted())
+        if not int(reader.row_costs().sum()) == own == reader._buyer.spent:
+            found.append(f"rows of {task} cost {int(reader.row_costs().sum())}, lines {own}")
         if alone and own != spent:
             found.append(f"the door of {task} says {own} of {spent} spent")
 
 
 def _by_itself(world: World, some: Sequence[Purchase]) -> bool:
-    """Whether nobody but the door itself has ended a purchase of this task."""
+    """Whether nobody but the reader itself has ended a purchase of this task."""
     if world.plan.keyed:  # others may ask again for what is in doubt
         return False
     return all(

@@ -52,7 +52,7 @@ class World:
     happened: Counter[str] = field(default_factory=Counter)
     #: purchases that a user gave up; where that was written, their cells may be billed once more
     given_up: set[int] = field(default_factory=set)
-    #: what the doors of living workers say they have spent
+    #: what the readers of living workers say they have spent
     receipts: dict[str, PaidAccount] = field(default_factory=dict)
     crashes: set[str] = field(default_factory=set)
     #: of a purchase and who makes it, whether the list was believed when it was first called
@@ -147,7 +147,7 @@ async def live(world: World, which: int, steps: tuple[Step, ...]) -> None:
 async def _live(world: World, which: int, steps: tuple[Step, ...]) -> None:
     turned = [0.0]
     ledger = world.ledger(lambda: turned[0])
-    doors: dict[bool, PaidAccount] = {}
+    readers: dict[bool, PaidAccount] = {}
     words = tuple(world.chance.sample(WORDS, len(WORDS)))
     for n, step in enumerate(steps):
         await asyncio.sleep(step.wait)
@@ -156,16 +156,16 @@ async def _live(world: World, which: int, steps: tuple[Step, ...]) -> None:
             if step.table:
                 _tell(world, ledger, step)
                 continue
-            if step.labels not in doors or step.new_door:
-                _commit(world, ledger, doors.get(step.labels))
+            if step.labels not in readers or step.new_door:
+                _commit(world, ledger, readers.get(step.labels))
                 task = f"t{which}-{n}"
                 source = world.oracle() if step.labels else world.source(words)
                 buyer, claims = ledger.opened(source, None, task)
                 if claims:
                     await buyer.bought(*buyer.nothing)
-                doors[step.labels] = PaidAccount(buyer.source, ledger, None, task, buyer=buyer)
-                world.receipts[task] = doors[step.labels]
-            await _look(world, doors[step.labels], step, words)
+                readers[step.labels] = PaidAccount(buyer.source, ledger, None, task, buyer=buyer)
+                world.receipts[task] = readers[step.labels]
+            await _look(world, readers[step.labels], step, words)
             world.happened["looked"] += 1
         except _EXPECTED as error:
             world.happened[type(error).__name__] += 1
@@ -175,9 +175,9 @@ async def _live(world: World, which: int, steps: tuple[Step, ...]) -> None:
             rest = group.split(_EXPECTED)[1]
             if rest is not None:
                 raise
-    for door in doors.values():
+    for reader in readers.values():
         with suppress(StoreError):
-            _commit(world, ledger, door)
+            _commit(world, ledger, reader)
 
 
 def _tell(world: World, ledger: Ledger, step: Step) -> None:
@@ -196,28 +196,28 @@ def _tell(world: World, ledger: Ledger, step: Step) -> None:
     world.happened["told by a table"] += 1
 
 
-def _commit(world: World, ledger: Ledger, door: PaidAccount | None) -> None:
+def _commit(world: World, ledger: Ledger, reader: PaidAccount | None) -> None:
     """The end of a task: what it bought becomes columns, in one write."""
-    if door is not None and world.plan.commits:
-        world.book.write(lambda pages: ledger.compact(pages, door.task))
+    if reader is not None and world.plan.commits:
+        world.book.write(lambda pages: ledger.compact(pages, reader.task))
         world.happened["committed"] += 1
 
 
-async def _look(world: World, door: PaidAccount, step: Step, words: tuple[str, ...]) -> None:
-    """Buy, and read through the real door; every value is held against the truth."""
+async def _look(world: World, reader: PaidAccount, step: Step, words: tuple[str, ...]) -> None:
+    """Buy, and read through the real reader; every value is held against the truth."""
     rows, features = np.array(step.rows), np.array((0,) if step.labels else step.features)
     named = (LABEL,) if step.labels else FEATURES
     mask = kernels.mask_of_rows(rows, world.plan.n_examples)
-    buyer = door._buyer
-    wanted = door._bought_for(features)
-    door.load(np.union1d(wanted, door.tariff.tied))
+    buyer = reader._buyer
+    wanted = reader._bought_for(features)
+    reader.load(np.union1d(wanted, reader.tariff.tied))
     try:
         if buyer.known.missing(wanted, mask).any():
             await buyer.bought(wanted, mask)
     except ProviderError:
         if buyer.known.missing(wanted, mask).any():
             raise
-    values = door.get(rows, features)
+    values = reader.get(rows, features)
     for i, row in enumerate(step.rows):
         for j, f in enumerate(features.tolist()):
             example, name = f"p{row}", named[f]
@@ -232,7 +232,7 @@ async def _look(world: World, door: PaidAccount, step: Step, words: tuple[str, .
 
 
 def _not_stale(world: World, as_of: float, example: str) -> None:
-    """What was read had not expired when the door was opened: a value counts from when it was told.
+    """What was read had not expired when the reader was opened: values count from being told.
 
     By an answer, by one that was repeated under its key, or by a user.
     """

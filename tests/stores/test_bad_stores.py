@@ -125,11 +125,11 @@ def test_a_full_disk_loses_nothing(tmp_path):
     store = SQLiteStore(tmp_path / "s.db")
     ledger = Ledger(store.book("x", {}, {}))
 
-    def door():
+    def reader():
         source = provider.source(ids, features, prices=1, max_examples=20, max_features=20)
         return Cells(source, ledger=ledger, task="t")
 
-    cells = door()
+    cells = reader()
     store._connection.execute("VACUUM")  # an upgrade leaves room
     (now,) = store._connection.execute("PRAGMA page_count").fetchone()
     store._connection.execute(f"PRAGMA max_page_count = {now + 3}").fetchall()
@@ -138,7 +138,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
             cells.get(range(start, start + 20), range(40))
     assert 0 < provider.bill().calls < 30
     store._connection.execute("PRAGMA max_page_count = 100000").fetchall()
-    again = door()
+    again = reader()
     values = again.get(range(300), range(40))
     assert values.tolist() == [[provider.value(e, f) for f in features] for e in ids]
     assert provider.bill().twice == [], "the answer that could not be written was kept"

@@ -57,13 +57,13 @@ class Shaky(SQLiteStore):
         return super().write(lifetime, work)
 
 
-def door(store: SQLiteStore, provider: FakeProvider, task: str) -> Cells:
+def reader(store: SQLiteStore, provider: FakeProvider, task: str) -> Cells:
     source = provider.source(EXAMPLES, ["a"], prices=1)
     return Cells(source, ledger=Ledger(store.book("x", {}, {})), task=task)
 
 
-# Making the lifetime is write 1, opening the door 2, the intent 3, the settlement 4; where that one
-# fails the answer is kept and saved with 5.
+# Making the lifetime is write 1, opening the reader 2, the intent 3, the settlement 4; where that
+# one fails the answer is kept and saved with 5.
 @pytest.mark.parametrize(
     "lose, gone", [((3,), ()), ((4,), ()), ((3, 4), ()), ((), (4,)), ((5,), (4,))]
 )
@@ -72,8 +72,8 @@ def test_nothing_is_bought_twice(
 ) -> None:
     provider = FakeProvider()
     shaky = Shaky(tmp_path / "s.db")
-    mine = door(shaky, provider, "mine")
-    other = door(SQLiteStore(tmp_path / "s.db"), provider, "other")
+    mine = reader(shaky, provider, "mine")
+    other = reader(SQLiteStore(tmp_path / "s.db"), provider, "other")
     shaky.lose, shaky.gone = lose, gone
     shaky.between = lambda n: other.get([n, n + 10], [0])
     for _ in range(2):
@@ -107,7 +107,7 @@ class Unheard(SQLiteStore):
 def test_a_step_that_was_committed_unheard_goes_on_as_it_was(tmp_path: Path, which: int) -> None:
     """Its own intents are found by their keys: not waited for, nor taken for somebody's doubt."""
     provider, store = FakeProvider(), Unheard(tmp_path / "s.db")
-    mine = door(store, provider, "mine")
+    mine = reader(store, provider, "mine")
     store.which = which
     assert mine.get([0], [0])[0, 0] == provider.value("p0", "a")
     ledger = Ledger(store.book("x", {}, {}))
@@ -129,7 +129,7 @@ class Watched(SQLiteStore):
 def test_a_purchase_is_never_seen_without_its_buyer(tmp_path: Path) -> None:
     """Another thread that looks between the commit and the call must not take it for dead."""
     store, provider, seen = Watched(tmp_path / "s.db"), FakeProvider(), list[int]()
-    mine = door(store, provider, "mine")
+    mine = reader(store, provider, "mine")
     other = Ledger(SQLiteStore(tmp_path / "s.db").book("x", {}, {}))
     store.committed = lambda: seen.append(len(other.open_purchases()))
     mine.get(range(6), [0])
@@ -164,7 +164,7 @@ class Weather(SQLiteStore):
 
 
 class Till:
-    """One task's door, on a connection of its own."""
+    """One task's reader, on a connection of its own."""
 
     def __init__(self, shop: Shop, task: str) -> None:
         self.task, self.asking = task, list[int]()
@@ -173,12 +173,12 @@ class Till:
         source = shop.provider.source(
             EXAMPLES, ["a", "b"], prices=1, max_examples=2, concurrency=shop.chance.choice((1, 3))
         )
-        self.door = Cells(source, ledger=self.ledger, task=task)
+        self.reader = Cells(source, ledger=self.ledger, task=task)
 
     def ask(self, rows: list[int], features: list[int]) -> None:
         self.asking, self.store.calm = rows, False
         try:
-            self.door.get(rows, features)
+            self.reader.get(rows, features)
         except (StoreError, PurchaseInDoubt):
             pass  # what a user would see; asked for again later
         finally:

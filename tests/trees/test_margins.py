@@ -14,7 +14,7 @@ from thrifty.trees.race_node import Contest, NodeRace
 from thrifty.trees.tree import Node, features_of
 
 NAMES = ["a", "b", "c"]
-#: once a is there, b has come with it; c is cheaper than the order and dearer than nothing
+#: once a is there, b has come with it; c is cheaper than the order and more expensive than nothing
 PANEL = thrifty.PriceList({"c": 3}, orders={"panel": (5, ["a", "b"])})
 #: what single prices would be taken for: each of a and b costs what the order costs
 ALONE = [5.0, 5.0, 3.0]

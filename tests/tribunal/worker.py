@@ -1,4 +1,4 @@
-"""A buying process: it asks for cells at random, through the public doors, until it is ended."""
+"""A buying process: it asks for cells at random, through the public readers, until it is ended."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def _buy(room: Room, slot: int, state: mmap, chance: random.Random, notes: Path)
     which = chance.randrange(len(room.prices))
     words = chance.sample(WORDS, len(WORDS))
     ends: Counter[str] = Counter()
-    n, door = 0, None
+    n, reader = 0, None
     while not state[-1]:
         n += 1
         state[slot] = min(state[slot], 1)
@@ -274,15 +274,15 @@ def _buy(room: Room, slot: int, state: mmap, chance: random.Random, notes: Path)
                 )
                 write_note(notes, "predicted", "")
                 continue
-            fresh = door is None or chance.random() < 0.2
-            if door is None or fresh:
+            fresh = reader is None or chance.random() < 0.2
+            if reader is None or fresh:
                 source = source_of(
                     room, which, state, slot, concurrency=chance.choice((1, 1, 2)), words=words
                 )
-                door = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
-            _look(room, door, chance, notes, words)
+                reader = Cells(source, ledger=life.ledger, task=f"w{os.getpid()}-{n}")
+            _look(room, reader, chance, notes, words)
             if fresh:  # nobody else has ended a purchase of it yet
-                _one_account(door, notes)
+                _one_account(reader, notes)
         except (ProviderError, BudgetExceeded, TaskExists, ClockWentBack) as error:
             ends[type(error).__name__] += 1
             time.sleep(0.002)
@@ -329,11 +329,11 @@ def _live_on(
 
 
 def _look(
-    room: Room, door: Cells, chance: random.Random, notes: Path, words: Sequence[str]
+    room: Room, reader: Cells, chance: random.Random, notes: Path, words: Sequence[str]
 ) -> None:
     rows = chance.sample(range(room.n_examples), chance.randint(1, 5))
     features = chance.sample(range(len(FEATURES)), chance.randint(1, 3))
-    values = door.get(rows, features)
+    values = reader.get(rows, features)
     for i, row in enumerate(rows):
         for j, feature in enumerate(features):
             want = said(room, f"p{row}", FEATURES[feature])
@@ -341,9 +341,9 @@ def _look(
                 write_note(notes, "wrong", f"p{row} {FEATURES[feature]}: {values[i, j]}")
 
 
-def _one_account(door: Cells, notes: Path) -> None:
-    """What a door has cost is one sum: its receipt, its rows, its lines, its account."""
-    receipt, rows = door.receipt(), round(float(door.cost_per_row().sum()) * 1e6)
+def _one_account(reader: Cells, notes: Path) -> None:
+    """What a reader has cost is one sum: its receipt, its rows, its lines, its account."""
+    receipt, rows = reader.receipt(), round(float(reader.cost_per_row().sum()) * 1e6)
     lines = round(sum(paid for _, _, paid in receipt.lines) * 1e6)
     cost = round(receipt.cost * 1e6)
     if rows != cost or (receipt.lines and lines != cost):

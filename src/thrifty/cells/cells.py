@@ -55,7 +55,7 @@ class Cells:
     task : str
         for whom cells are bought
     spend : float or None
-        the most that may be spent through this door, in the unit of the prices
+        the most that may be spent through this reader, in the unit of the prices
     is_task : bool
         whether a task is learned, so that the budget's limit per task holds
     to_buy : bool
@@ -144,7 +144,7 @@ class Cells:
     def is_another_call(self) -> None:
         """What an earlier run of this task bought is shown as bought, and not at its price.
 
-        A door shows it as not bought, so that a call that broke off ends as it would have ended
+        A reader shows it as not bought, so that a call that broke off ends as it would have ended
         when it is made again; one with other labels, rows or limits goes on from what is there.
         """
         if isinstance(self._account, PaidAccount):
@@ -196,7 +196,7 @@ class Cells:
 
     @property
     def offered(self) -> NDArray[np.int64]:
-        """The source's columns that can be had through this door."""
+        """The source's columns that are available through this reader."""
         return self.features.offered
 
     @property
@@ -291,7 +291,7 @@ class Cells:
 
     @property
     def allowance(self) -> float | None:
-        """What may still be spent through this door, in the unit of the prices; None: no limit.
+        """What may still be spent through this reader, in the unit of the prices; None: no limit.
 
         The least of what the user said for this task, and what the budget leaves.
         """
@@ -503,7 +503,7 @@ class Cells:
         return self.meter.known_rows(columns[columns >= 0])
 
     def owns_any_of(self, row: int) -> bool:
-        """Whether something of an example was paid for before this door was opened."""
+        """Whether something of an example was paid for before this reader was opened."""
         owned = self.meter.owned
         if owned.everything or not len(owned.bitmap):
             return owned.everything
@@ -545,7 +545,7 @@ class Cells:
         return tuple(self._account.paid_looks) if isinstance(self._account, FreeAccount) else ()
 
     def look_again(self, looks: Looks) -> None:
-        """Pay for what was looked at through another door of the same source; nothing is read."""
+        """Pay for what was looked at through another reader of the same source; nothing is read."""
         assert isinstance(self._account, FreeAccount)
         for columns, mask in looks:
             self._account.look(columns, mask)
@@ -557,7 +557,7 @@ class Cells:
 
     @property
     def n_bought(self) -> int:
-        """How many distinct cells were bought through this door so far."""
+        """How many distinct cells were bought through this reader so far."""
         return int(self.meter.bought_per_feature.sum())
 
     def looked_at(self, row: int, feature: int) -> bool:
@@ -627,7 +627,7 @@ class Cells:
 
 
 class Opening(TypedDict, total=False):
-    """What a door may be opened with beside a source and its prices."""
+    """What a reader may be opened with beside a source and its prices."""
 
     owned: Owned | None
     ledger: Ledger | None
@@ -640,8 +640,8 @@ class Opening(TypedDict, total=False):
 def open_cells(
     source: TableLike, prices: PricesLike = None, *, match: Match | None, **how: Unpack[Opening]
 ) -> Cells:
-    """A door to a source; with a match, to the features that the match names, in its order.
+    """A reader to a source; with a match, to the features that the match names, in its order.
 
-    Unlike ``Cells(source)`` it asks for the match: no door is opened without a thought to names.
+    Unlike ``Cells(source)`` it asks for the match: no reader is opened without a thought to names.
     """
     return Cells(source, prices, match=match, **how)

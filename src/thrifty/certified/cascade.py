@@ -21,7 +21,8 @@ at member i: answer, leave it to the oracle, go on. The mean is a line in d_i ov
 that going on is best between two thresholds. For every subset of the members, cheapest first, and
 every w from small to large, the certificate is planned as in :mod:`thrifty.certified.plan`; the
 least money in all wins, where a longer chain must promise more: the plan rests on few scouts.
-(A dearer member before a cheaper one is never of use: the answer is that of the last one asked.)
+(A more expensive member before a cheaper one is never of use: the answer is that of the last one
+asked.)
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ __all__ = ["Chain", "ChainAnswers", "Members", "answer_with_chain"]
 
 #: rows that all members answer: this share of all, within these numbers
 _SCOUTS, _LEAST, _MOST = 0.03, 40, 200
-#: the oracle labels this share of the scouts, those that the dearest member doubts most: most of
-#: them would go to the oracle anyway. Chosen with _SCOUTS and _SPREAD on seeds 200 to 239 of
-#: benchmarks/cascade.py, which prints seeds 0 to 99
+#: the oracle labels this share of the scouts, those that the most expensive member doubts most:
+#: most of them would go to the oracle anyway. Chosen with _SCOUTS and _SPREAD on seeds 200 to 239
+#: of benchmarks/cascade.py, which prints seeds 0 to 99
 _LABELLED = 0.25
 #: a member more must save this, times one over the root of the scouts
 _LONGER = 1.0
@@ -68,7 +69,7 @@ class Members:
     prices : array of float
         of an answer now, member by member
     listed : array of float
-        the same where nothing is owned: the dearer member is believed to be the better one
+        the same where nothing is owned: the more expensive member is believed to be the better one
     oracle_price : float
         of a label
     ask : callable
@@ -150,7 +151,7 @@ class _ChainRun:
         self.codes, self.sure = np.zeros((rows, n), dtype=np.int64), np.full((rows, n), np.nan)
         self.was_asked = np.zeros((rows, n), dtype=bool)
         #: by whom scouts without a label are judged
-        self.dearest = int(n - 1 - np.argmax(members.listed[::-1]))
+        self.most_expensive = int(n - 1 - np.argmax(members.listed[::-1]))
         self.corrections = np.tile(_CENTRE, (n, 1))
 
     def answers(self) -> ChainAnswers:
@@ -176,23 +177,23 @@ class _ChainRun:
         scouts = self.rng.permutation(rows)[:size]
         for member in range(len(self.members.prices)):
             self._ask(member, scouts)
-        doubtful = scouts[np.argsort(self.sure[scouts, self.dearest], kind="stable")]
+        doubtful = scouts[np.argsort(self.sure[scouts, self.most_expensive], kind="stable")]
         some = doubtful[: math.ceil(_LABELLED * size)]
         some = some[self.said[some] < 0]
         self.said[some] = self.members.label(some)
         return scouts
 
     def _correct(self, scouts: Ints) -> None:
-        """Confidences are held against labels, or else against what the dearest member says."""
-        said, dearest = self.said[scouts], self.dearest
+        """Confidences are held against labels, or else the most expensive member's answers."""
+        said, most_expensive = self.said[scouts], self.most_expensive
         told = said >= 0
-        self._fit(dearest, scouts[told], (self.codes[scouts, dearest] == said)[told])
-        right = 1 - self._doubt(scouts, dearest)
+        self._fit(most_expensive, scouts[told], (self.codes[scouts, most_expensive] == said)[told])
+        right = 1 - self._doubt(scouts, most_expensive)
         others = (1 - right) / max(self.members.classes - 1, 1)
         for member in range(len(self.corrections)):
-            if member != dearest:
+            if member != most_expensive:
                 code = self.codes[scouts, member]
-                guess = np.where(code == self.codes[scouts, dearest], right, others)
+                guess = np.where(code == self.codes[scouts, most_expensive], right, others)
                 self._fit(member, scouts, np.where(told, code == said, guess))
 
     def _fit(self, member: int, rows: Ints, right: np.ndarray) -> None:
@@ -251,7 +252,9 @@ class _ChainRun:
             self._take(member, rows, codes, by, doubt)
             risk = doubt[rows] * _extras(members, codes[rows])
             rows = rows[(risk > answers) & (risk <= abstains)]
-        self._take(self.dearest, scouts, codes, by, doubt)  # everyone was asked about the scouts
+        self._take(
+            self.most_expensive, scouts, codes, by, doubt
+        )  # everyone was asked about the scouts
         return codes, by, doubt
 
     def _take(self, member: int, rows: Ints, codes: Ints, by: Ints, doubt: Floats) -> None:

@@ -137,7 +137,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Ask about one row, cell by cell, until every task is answered. It goes on after a break.
 
-        A value and return; return alone where it is not to be had; q to leave.
+        A value and return; return alone where it is unavailable; q to leave.
         """
         life = open_lifetime(store, lifetime, write=True)
         stop = None if sure is None else Sure(sure)

@@ -138,10 +138,10 @@ class Answers:
 
 
 class Answering:
-    """Answers rows through the doors of one lifetime, and books what that costs."""
+    """Answers rows through the readers of one lifetime, and books what that costs."""
 
-    def __init__(self, doors: LifetimeState, runs: PredictionRuns) -> None:
-        self._doors, self._runs = doors, runs
+    def __init__(self, readers: LifetimeState, runs: PredictionRuns) -> None:
+        self._doors, self._runs = readers, runs
 
     def answer(
         self,
@@ -214,7 +214,7 @@ class Answering:
         spend: MoneyLike,
         said: Sequence[object],
     ) -> _Asked:
-        """Doors to the oracle and to every member, each with an account of its own.
+        """Readers to the oracle and to every member, each with an account of its own.
 
         Where this very call broke off it goes on under the same accounts: ``said`` in it.
         """
@@ -222,21 +222,21 @@ class Answering:
         accounts = [new_account(name) for _ in asked]
         rows = np.arange(source.n_examples)
 
-        def door(k: int, most: float | None = None) -> LabelCells:
+        def reader(k: int, most: float | None = None) -> LabelCells:
             return LabelCells(self._doors, asked[k], source, name, accounts[k], spend=most)
 
-        doors = [door(k) for k in range(len(asked))]
-        places = (name, [one.cells.source_name for one in doors], *said)
-        calls = [call_key(one.cells, one.told, *places) for one in doors]
+        readers = [reader(k) for k in range(len(asked))]
+        places = (name, [one.cells.source_name for one in readers], *said)
+        calls = [call_key(one.cells, one.told, *places) for one in readers]
         for k, call in enumerate(calls):
             earlier = self._runs.broke_off(call)
             if earlier is not None:
                 accounts[k] = earlier
-                doors[k] = door(k)
-        currency = one_currency({one.cells.currency for one in doors}, "a cascade")
-        most = read_spend(spend, currency, lambda: sum(one.price_of(rows) for one in doors))
+                readers[k] = reader(k)
+        currency = one_currency({one.cells.currency for one in readers}, "a cascade")
+        most = read_spend(spend, currency, lambda: sum(one.price_of(rows) for one in readers))
         if most is not None:
-            doors = [door(k, most) for k in range(len(asked))]
+            readers = [reader(k, most) for k in range(len(asked))]
         runs = [
             Run(
                 account,
@@ -248,34 +248,35 @@ class Answering:
                 place=one.source.name,
                 ours=False,
             )
-            for account, one, call in zip(accounts, doors, calls)
+            for account, one, call in zip(accounts, readers, calls)
         ]
         for run in runs:
             self._runs.begin(run)
-        return _Asked(doors, runs, most if cascade else None)
+        return _Asked(readers, runs, most if cascade else None)
 
 
 class _Asked:
-    """Doors to the oracle, first, and to the members of a cascade; what they spend together."""
+    """Readers to the oracle, first, and to the members of a cascade; what they spend together."""
 
-    def __init__(self, doors: list[LabelCells], runs: list[Run], most: float | None) -> None:
-        self.doors, self.runs, self._most = doors, runs, most
-        self.labels = doors[0]
+    def __init__(self, readers: list[LabelCells], runs: list[Run], most: float | None) -> None:
+        self.readers, self.runs, self._most = readers, runs, most
+        self.labels = readers[0]
         #: the places of each member's classes among the oracle's
         self._codes = [
-            np.array([self.labels.oracle.code(c) for c in door.oracle.classes] + [-1])
-            for door in doors
+            np.array([self.labels.oracle.code(c) for c in reader.oracle.classes] + [-1])
+            for reader in readers
         ]
 
-    def pay(self, door: LabelCells, rows: Ints) -> None:
+    def pay(self, reader: LabelCells, rows: Ints) -> None:
         """Refuse what would cost more in all than was said."""
         if self._most is None:
             return
-        left = self._most - sum(one.spent for one in self.doors)
-        needed = door.price_of(rows)
+        left = self._most - sum(one.spent for one in self.readers)
+        needed = reader.price_of(rows)
         if needed > left + 1e-12:
             raise BudgetExceeded(
-                f"{len(rows)} rows of {door.oracle.name!r} cost {needed:g} and {left:g} are left.",
+                f"{len(rows)} rows of {reader.oracle.name!r} cost {needed:g} "
+                f"and {left:g} are left.",
                 needed=needed,
                 left=left,
                 scope="task",
@@ -289,11 +290,11 @@ class _Asked:
         first: list[_AskMember] = [] if model is None else [model.ask]
         asks: list[_AskMember] = [
             *first,
-            *(partial(self._ask, k) for k in range(1, len(self.doors))),
+            *(partial(self._ask, k) for k in range(1, len(self.readers))),
         ]
-        listed = np.array([0.0] * len(first) + [door.listed for door in self.doors[1:]])
+        listed = np.array([0.0] * len(first) + [reader.listed for reader in self.readers[1:]])
         # what is owned in part is weighed as if it were not: a call that is repeated chooses alike
-        owned = np.array([False] * len(first) + [not d.price_of(rows) for d in self.doors[1:]])
+        owned = np.array([False] * len(first) + [not d.price_of(rows) for d in self.readers[1:]])
 
         def targets(codes: Ints) -> list[Target]:
             return wanted.targets(codes, oracle)
@@ -311,17 +312,17 @@ class _Asked:
         )
 
     def _ask(self, k: int, rows: Ints) -> tuple[Ints, Floats]:
-        self.pay(self.doors[k], rows)
-        codes, sure = self.doors[k].with_confidence(rows)
+        self.pay(self.readers[k], rows)
+        codes, sure = self.readers[k].with_confidence(rows)
         return self._codes[k][codes], sure
 
     def uses(self, found: ChainAnswers, by_oracle: Bools, model: bool) -> tuple[MemberUse, ...]:
         """What each member was asked, for how much."""
-        receipts = [door.cells.receipt() for door in self.doors[1:]]
+        receipts = [reader.cells.receipt() for reader in self.readers[1:]]
         named = [("the model", 0.0, "")] if model else []
         named += [
-            (door.oracle.name, receipt.cost, receipt.currency)
-            for door, receipt in zip(self.doors[1:], receipts)
+            (reader.oracle.name, receipt.cost, receipt.currency)
+            for reader, receipt in zip(self.readers[1:], receipts)
         ]
         own = found.by[~by_oracle]
         return tuple(

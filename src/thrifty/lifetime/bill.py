@@ -90,7 +90,7 @@ def rows_beside(
 def bill_lines(
     learned: Iterable[Receipt], beside: Iterable[JsonLike]
 ) -> dict[str, list[tuple[str, int, float]]]:
-    """The bill line by line, (what, how often, amount), the dearest first, by what it was for.
+    """The bill by line, (what, how often, amount), the most expensive first, by what it was for.
 
     ``learned`` are the receipts of the tasks, ``beside`` the rows of :func:`rows_beside`. Updates
     are learning. Cells without an order, a fee or a call to name are a line together, so is what

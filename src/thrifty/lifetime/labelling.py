@@ -245,7 +245,7 @@ class LabelCells:
 
     @property
     def spent(self) -> float:
-        """What was paid for all that was asked through this door."""
+        """What was paid for all that was asked through this reader."""
         return float(self.cells.cost_per_row().sum())
 
     def known_rows(self) -> Ints:
@@ -315,10 +315,10 @@ def label_a_task(
     )
     price = to_units(cells.price_of_an_example())
 
-    def door(most: float | None) -> LabelCells:
+    def reader(most: float | None) -> LabelCells:
         return LabelCells(state, oracle, source, name, name, spend=most, is_task=True)
 
-    labels = door(None)
+    labels = reader(None)
     _one_currency(cells, price, labels)
     every = np.arange(source.n_examples)
 
@@ -327,7 +327,7 @@ def label_a_task(
 
     most = read_spend(spend, labels.cells.currency, everything)
     if most is not None:
-        labels = door(most)
+        labels = reader(most)
     state.as_before(name, labels.cells, oracle.price, labels.told)
     rng = np.random.default_rng(state.settings.drawn_row_seed)
     rows, weights = _draw_within(labels, cells, source, price, most, rng)

@@ -2,7 +2,7 @@
 
 A discharge code tells who died, a test that is only made of the ill tells who is ill. Such a column
 makes a perfect model that nobody can use. Every look at rows of both classes is judged as it comes
-through the door, so that the warning stands before the next purchase; nothing is refused.
+through the reader, so that the warning stands before the next purchase; nothing is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEAST = 8
 
 
 def watch_for_leakage(task: str, cells: Cells, labels: object) -> None:
-    """Judge every look through a door, where the task has two classes."""
+    """Judge every look through a reader, where the task has two classes."""
     if isinstance(labels, Labels) and labels.n_classes == 2:
         cells.watch = _LeakageWatch(task, cells, labels.codes)
 

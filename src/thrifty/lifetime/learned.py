@@ -106,7 +106,7 @@ class Learned:
     receipt : Receipt
         what it bought, reused and avoided
     quality : object
-        how good the model was on rows left out, where its family measures that; None elsewhere
+        how good the model was on held-out rows, where its family measures that; None elsewhere
     failure : Failure or None
         why the representation was not enough, where it was not
     good : bool or None

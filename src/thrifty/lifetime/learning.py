@@ -61,7 +61,7 @@ class LearnsTogether(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Ahead:
-    """What a worker needs to learn tasks over one table: a door, and the labels behind it."""
+    """What a worker needs to learn tasks over one table: a reader, and the labels behind it."""
 
     cells: Cells
     labels: object
@@ -132,7 +132,7 @@ class Learning:
         together: bool = False,
         quiet: bool = False,
     ) -> OpenTask:
-        """A door on what is known and owned now, the labels behind it with what is of interest."""
+        """A reader of what is known and owned now, the labels with what is of interest."""
         now = self.state.now
         if together:
             task = self._transactions.open_together(names, X, columns, now, said)
@@ -336,7 +336,7 @@ class Learning:
     def open_ahead(
         self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
     ) -> Ahead | None:
-        """A door that a worker may be given; None: these are learned in their turn.
+        """A reader that a worker may be given; None: these are learned in their turn.
 
         What a worker reads must be free to read, and no budget may hold it: an attempt that is
         thrown away would have spent.

@@ -836,7 +836,7 @@ class Lifetime:
         return self._bills.rows(self.tasks)
 
     def _bill_lines(self) -> dict[str, list[tuple[str, int, float]]]:
-        """The bill by what was ordered, (what, how often, amount), the dearest first.
+        """The bill by what was ordered, (what, how often, amount), the most expensive first.
 
         Of "learning", updates included, and of "predictions"; each sums to what the balance says.
         """

@@ -147,7 +147,7 @@ def _by_table(tasks: Sequence[Named], together: bool) -> Iterator[_Work]:
 def _start(
     learning: Learning, works: Iterable[_Work], pool: Pool, spend: MoneyLike, again: bool
 ) -> None:
-    """Give a door to a worker for all that wait; ``again``: if the newest is not what they had."""
+    """Give a reader to a worker for all that wait; ``again``: if theirs is not the newest."""
     state, shared = learning.state, None
     newest = state.now.representation
     if next(iter(state.rule.portions(newest))) is not newest:

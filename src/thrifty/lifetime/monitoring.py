@@ -1,6 +1,6 @@
 """Is a model still as good as when it was learned? A test that may be looked at every day.
 
-When a model was learned, rows left out of its fits gave scores to both classes: the reference. If
+When a model was learned, held-out rows of its fits gave scores to both classes: the reference. If
 nothing has changed, scores of outcomes and of the reference are drawn alike in each class, and it
 is chance which of them are which. So each class is compared by ranks, in normal scores (van der
 Waerden), whose variance over all such draws is known: nothing is estimated from the reference, and
@@ -75,7 +75,7 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Scores of the two classes on rows left out when the model was learned.
+    """Scores of the two classes on held-out rows when the model was learned.
 
     >>> Reference(np.array([0.1, 0.2]), np.array([0.15, 0.9])).auroc
     0.75
@@ -328,7 +328,7 @@ class InputCounts:
         self._seen: Bools = np.zeros((0, len(bins.features)), dtype=np.bool_)
 
     def __call__(self, rows: Ints, features: Ints, values: AnyArray) -> None:
-        """Watches a door."""
+        """Watches a reader."""
         known = [(c, self._at[f]) for c, f in enumerate(features.tolist()) if f in self._at]
         if not known or not len(rows):
             return

@@ -70,7 +70,7 @@ class Monitor:
     outcomes, positives : int
         how many are known, and how many of them are of the class of interest
     auroc, auroc_learned : float or None
-        on them, and on rows left out when it was learned
+        on them, and on held-out rows when it was learned
     expected, seen : float or None
         how many positives the probabilities promised, as a share, and how many there were
     since : float or None
@@ -222,7 +222,7 @@ class Outcomes:
         return cast(Monitor, self._book.read(work))
 
     def _keep_reference(self, name: str) -> None:
-        """Scores of rows left out are worked out once, and kept for every look after that."""
+        """Scores of held-out rows are worked out once, and kept for every look after that."""
         version = self._versions.present(name)
         if (name, version) in self._kept:
             return
@@ -230,7 +230,7 @@ class Outcomes:
         if self._book.read(lambda pages: OutcomePages(pages).reference(name, version)) is not None:
             return
         model = self._versions.model(name)
-        left_out = getattr(model, "scores_left_out", None)
+        left_out = getattr(model, "held_out_scores", None)
         found = None if left_out is None else left_out()
         if found is None:
             return

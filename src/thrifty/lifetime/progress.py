@@ -59,7 +59,7 @@ class Progress:
 
     @contextmanager
     def shown(self, what: str, cells: Cells, state: LifetimeState) -> Iterator[None]:
-        """Watch a door while something is bought through it."""
+        """Watch a reader while something is bought through it."""
         by_itself = sys.stderr.isatty() or in_notebook()
         shown = by_itself if self.wanted is None else self.wanted
         if not (shown and _SCREEN.acquire(blocking=False)):

@@ -219,7 +219,7 @@ class Quotes:
             found, told = _Rehearsed(round((limit / rest if rest else 1.0) * most), limit), None
             basis = "all that may be spent, at the mean price: too large to be rehearsed"
         basis += "" if cells.spend is not None else "; it stops sooner where more would not pay"
-        # a table may be cheaper than its rehearsal, never dearer than what may be spent
+        # a table may be cheaper than its rehearsal, never more expensive than what may be spent
         cost = min(found.cost, limit)
         seconds = self._seconds_a_call(task.source)
         n = found.calls if told is not None else 0
@@ -272,7 +272,7 @@ def _by_history(
     cells: Cells,
     one_class: bool,
 ) -> Quote:
-    """As earlier tasks went; nothing is asked of the door but its prices."""
+    """As earlier tasks went; nothing is asked of the reader but its prices."""
     if one_class:
         basis = "one class: a single leaf"
         return Quote(name, 0, 0.0, 0, 0, 0.0, 0, 0.0, _rate(history), basis, cells.currency)
@@ -549,10 +549,10 @@ def _own(task: OpenTask, actor: _Actor, ledger: Ledger, prices: PricesLike) -> N
     owned = cells.meter.owned
     if not owned.everything and not owned.count():
         return
-    door = Cells(actor, prices, ledger=ledger, task="before", match=None)
+    reader = Cells(actor, prices, ledger=ledger, task="before", match=None)
     columns = np.arange(actor.n_features)
     if owned.everything:
-        door.get(np.arange(actor.n_examples), columns)
+        reader.get(np.arange(actor.n_examples), columns)
         return
     bits = np.unpackbits(owned.bitmap.view(np.uint8), axis=1, bitorder="little")
     rows_of = {f: np.flatnonzero(bits[f, : actor.n_examples]) for f in columns.tolist()}
@@ -561,4 +561,4 @@ def _own(task: OpenTask, actor: _Actor, ledger: Ledger, prices: PricesLike) -> N
         alike.setdefault(rows.tobytes(), []).append(f)
     for features in alike.values():
         if len(rows_of[features[0]]):
-            door.get(rows_of[features[0]], features)
+            reader.get(rows_of[features[0]], features)

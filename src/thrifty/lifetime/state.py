@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class Opened(Protocol):
-    """What goes on behind a door: a task, or a prediction."""
+    """What goes on behind a reader: a task, or a prediction."""
 
     @property
     def source(self) -> Source: ...

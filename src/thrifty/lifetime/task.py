@@ -401,7 +401,7 @@ class Task:
     receipt : Receipt
         what it bought, reused and avoided
     quality : object
-        how good the model was on rows left out, where its family measures that; None elsewhere
+        how good the model was on held-out rows, where its family measures that; None elsewhere
     positive : object
         of two classes the one of interest
     versions : list of Version

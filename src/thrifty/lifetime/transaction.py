@@ -1,6 +1,6 @@
-"""The transaction of a task: a door is opened to it, and what went through it is booked.
+"""The transaction of a task: a reader is opened to it, and what went through it is booked.
 
-What the user brought is checked and matched, and a door is opened under the lifetime's prices and
+What the user brought is checked and matched, and a reader is opened under the lifetime's prices and
 budget. When a task ends, what it looked at is owned, and its cost is booked, in the store or in
 memory. Predictions are booked in :mod:`thrifty.lifetime.prediction_runs`.
 """
@@ -133,7 +133,7 @@ class Transactions:
         quiet: bool = False,
         a_share: bool = True,
     ) -> OpenTask:
-        """Check what a user brought, and open a door to it; quiet: labels lack on purpose.
+        """Check what a user brought, and open a reader to it; quiet: labels lack on purpose.
 
         ``a_share``: where nothing has a price and nothing was said, a tenth may be read.
         """
@@ -179,7 +179,7 @@ class Transactions:
         now: Snapshot,
         said: TaskOptions,
     ) -> OpenTask:
-        """One door for several tasks; its labels are those of each, gaps allowed."""
+        """One reader for several tasks; its labels are those of each, gaps allowed."""
         can_be_stored(list(names), "name of a task")
 
         def read(source: Source) -> tuple[Any, Ints | None]:
@@ -191,7 +191,7 @@ class Transactions:
         return self._open(names[0], X, columns, read, now, said)
 
     def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
-        """A door to rows that are bought for what they teach of the features."""
+        """A reader to rows that are bought for what they teach of the features."""
         name = f"background {uuid.uuid4().hex[:8]}"
         said = TaskOptions(kinds=kinds)
         return self._open(name, X, [], lambda source: (None, None), now, said, a_share=False)
@@ -229,7 +229,7 @@ class Transactions:
         state.one_currency(source, owned.count() == 0)
         prices = self.prices_of(source, matched)
 
-        def door(most: float | None) -> Cells:
+        def reader(most: float | None) -> Cells:
             cells = open_cells(
                 source,
                 prices,
@@ -243,12 +243,12 @@ class Transactions:
             cells.row_seed = settings.drawn_row_seed
             return cells
 
-        cells = door(None)
+        cells = reader(None)
         limited_by = self._limited_by(said.spend, source, cells, a_share)
         if said.spend is not None:
-            cells = door(self._read_spend(said.spend, cells))
+            cells = reader(self._read_spend(said.spend, cells))
         elif limited_by == "default":
-            cells = door(_default_share(cells, labels))
+            cells = reader(_default_share(cells, labels))
         if columns and to_buy and limited_by != "nobody":
             of_rows_said = [getattr(labels, one, None) for one in ("row_weights", "groups")]
             state.as_before(name, cells, *columns, *of_rows_said)
@@ -290,7 +290,7 @@ class Transactions:
         )
 
     def open_again(self, task: OpenTask) -> Cells:
-        """A door to what is owned of a task's rows by now; nothing can be bought through it."""
+        """A reader to what is owned of a task's rows by now; nothing can be bought through it."""
         source = task.source
         owned = task.owned
         if source.examples is not None:
@@ -355,7 +355,7 @@ class Transactions:
         paid_by: str | None = None,
         labels: LabelCells | None = None,
     ) -> Finished:
-        """A learned task as it is committed; ``counted``: its share of what the door counted.
+        """A learned task as it is committed; ``counted``: its share of what the reader counted.
 
         ``paid_by``: the task in whose name a provider was paid for several at once; this one takes
         over its share. ``labels``: where they were bought.

@@ -188,12 +188,12 @@ class _Acquisition:
         sizes = np.cumsum([len(self.offers.units[i]) for i in order])
         costs = self.offers.costs_along(order)
         each = np.diff(costs, prepend=0.0) / np.diff(sizes, prepend=0)
-        dearest = np.maximum.accumulate(each)
+        most_expensive = np.maximum.accumulate(each)
         cheap = (
             (costs[:-1] * self.rows.n_rows <= _CHEAP * self.left)
             & (sizes[:-1] >= _FILLS * sizes[-1])
-            & (_CHEAPER * dearest[:-1] <= costs[-1] / sizes[-1])
-            & (each[1:] >= _GAP * dearest[:-1])
+            & (_CHEAPER * most_expensive[:-1] <= costs[-1] / sizes[-1])
+            & (each[1:] >= _GAP * most_expensive[:-1])
         )
         if not cheap.any():
             return
@@ -510,7 +510,7 @@ def standard_ranks(values: Floats) -> Floats:
 def _predicted(known: Floats, others: Floats) -> Floats:
     """The part of each other column's variance that a ridge on the known ones explains.
 
-    On rows left out one by one, in closed form; the best of four penalties.
+    On held-out rows, one by one, in closed form; the best of four penalties.
     """
     found = np.zeros(others.shape[1])
     if not known.shape[1]:

@@ -1,19 +1,20 @@
-"""Several answers to the same thing: the cheap one everywhere, the dear one where that pays.
+"""Several answers to the same thing: the cheap one everywhere, the expensive one where that pays.
 
 ``PriceList(alternatives={"crp": ["crp rapid", "crp lab"]})`` says that two features answer the
 same. A few rows, bought with both, show what a cheap answer leaves open, and for each thing one of
 four ways is taken:
 
-- *up the stairs*: the cheap one is asked, and the dear one only after some of its answers. Where a
-  thing is rare that is most of what the dear one tells for a part of its price: a quick test that
-  says no is left at that, one that says yes is checked
+- *in a cascade*: the cheap one is asked, and the expensive one only after some of its answers.
+  Where a thing is rare that is most of what the expensive one tells for a part of its price: a
+  quick test that says no is left at that, one that says yes is checked
 - *the cheap one alone*, where it says as much
-- *the dear one alone*, where the cheap one says less for its price
+- *the expensive one alone*, where the cheap one says less for its price
 - *both as they are*, where each is worth its price: the learner chooses between them
 
-A model sees one feature for a thing on its stairs, that of the dear one; its value is the last
-answer that was asked for. Learning and predictions climb row by row; a prediction asks the dear one
-outright of the few things that a model rests on, where a wrong "no" of the cheap one costs most.
+A model sees one feature for a thing in its cascade, that of the expensive one; its value is the
+last answer that was asked for. Learning and predictions climb row by row; a prediction asks the
+expensive one outright of the few things that a model rests on, where a wrong "no" of the cheap one
+costs most.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ _PILOT = 0.04
 _ROWS, _FEWEST = 40, 30
 #: pairs of all things that count beside a thing's own, at most
 _PRIOR = 100.0
-#: stairs tell so much of what the dear one tells at least, and the cheap one alone so much
+#: a cascade tells so much of what the expensive one tells at least, and the cheap one alone so much
 _LEAST, _AS_MUCH = 0.4, 0.9
 #: and so many times as much for the price
 _BETTER = 1.1
-#: a row is taken to cost so many times what the first rows show: the dear one is asked more often
-#: where a label is rare, and the rows of a rare class are bought first
+#: a row is taken to cost so many times what the first rows show: the expensive one is asked more
+#: often where a label is rare, and the rows of a rare class are bought first
 _MORE = 1.1
-#: a prediction may cost this part of what the dear ones alone cost: the most useful things are
-#: asked of the dear one first. Chosen on rcv1s1_500, confirmed on medical
+#: a prediction may cost this part of what the expensive ones alone cost: the most useful things are
+#: asked of the expensive one first. Chosen on rcv1s1_500, confirmed on medical
 _OUTRIGHT = 0.4
 
 
@@ -60,30 +61,31 @@ class CascadeStep:
 
     Attributes
     ----------
-    cheap, dear : int
+    cheap, expensive : int
         two features that answer the same
     again : tuple of float
-        answers of the cheap one after which the dear one is asked
+        answers of the cheap one after which the expensive one is asked
     instead : tuple of float
-        what the dear one most likely says after each answer of the cheap one, where the money ends
+        what the expensive one most likely says after each answer of the cheap one, where the money
+        ends
     share : float
-        of the rows on which the dear one is asked
+        of the rows on which the expensive one is asked
     alone : bool
-        whether the dear one is asked without the cheap one
+        whether the expensive one is asked without the cheap one
     """
 
     cheap: int
-    dear: int
+    expensive: int
     again: tuple[float, ...]
     instead: tuple[float, ...]
     share: float
     alone: bool = False
 
 
-def way_of(joint: Floats, cheap: float, dear: float) -> tuple[tuple[int, ...], bool] | None:
-    """Answers of the cheap one after which the dear one is asked, and whether it is asked alone.
+def way_of(joint: Floats, cheap: float, expensive: float) -> tuple[tuple[int, ...], bool] | None:
+    """Cheap answers after which the expensive one is asked, and whether it is asked alone.
 
-    None: both as they are. ``joint`` counts answers, those of the cheap one by those of the dear.
+    None: both as they are. ``joint`` counts answers, the cheap by the expensive ones.
 
     A quick test that finds four of five at a tenth of the price, and one that says nothing:
 
@@ -105,19 +107,19 @@ def way_of(joint: Floats, cheap: float, dear: float) -> tuple[tuple[int, ...], b
     for n in range(len(order)):
         again = order[:n]
         told = (_told(p, again) - by_chance) / whole
-        price = cheap + dear * float(said[again].sum())
-        ratio = told * dear / max(price, 1e-12)
+        price = cheap + expensive * float(said[again].sum())
+        ratio = told * expensive / max(price, 1e-12)
         if told >= (_LEAST if again else _AS_MUCH) and ratio > most:
             best, most = tuple(sorted(again)), ratio
     if best is not None:
         return best, False
-    if (_told(p, []) - by_chance) / whole * dear <= cheap:
+    if (_told(p, []) - by_chance) / whole * expensive <= cheap:
         return (), True
     return None
 
 
 def _told(p: Floats, again: Sequence[int]) -> float:
-    """How much the last answer says of the dear one, in nats."""
+    """How much the last answer says of the expensive one, in nats."""
     last = np.zeros_like(p)
     for v, row in enumerate(p):
         if v in again:
@@ -135,7 +137,7 @@ def _entropy(p: Floats) -> float:
 def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[CascadeStep, ...]:
     """How each thing with alternatives is asked, from a few rows that are bought with both.
 
-    Of three and more alternatives the cheapest and the dearest count, the others are features of
+    Of three and more alternatives the two ends of the prices count, the others are features of
     their own. Numbers are left as they are.
     """
     ends = [(several[0], several[-1]) for several in cells.alternatives]
@@ -153,10 +155,10 @@ def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[Ca
     things = rng.permutation(len(ends))[:n_things].tolist()
     asked = [ends[i] for i in things]
     cheap = cells.get(some, [c for c, _ in asked])
-    dear = cells.get(some, [d for _, d in asked])
+    expensive = cells.get(some, [d for _, d in asked])
     counts: dict[int, Floats] = {}
     for j, i in enumerate(things):
-        counts[i] = _counts(cells, ends[i], cheap[:, j], dear[:, j])
+        counts[i] = _counts(cells, ends[i], cheap[:, j], expensive[:, j])
     return tuple(_steps(cells, ends, counts, prices))
 
 
@@ -187,18 +189,18 @@ def _steps(
 def for_predictions(
     steps: Sequence[CascadeStep], features: Iterable[int], prices: Floats
 ) -> tuple[CascadeStep, ...]:
-    """How a model asks, whose features are given most useful first: those of the dear one outright.
+    """How a model asks, its features most useful first: those of the expensive one outright.
 
-    As many as keep a row's price at a part of what the dear ones alone cost. A model that was
-    fitted to last answers reads the dear one's as well: where these say yes they agree, and a no
-    is truer.
+    As many as keep a row's price at a part of what the expensive ones alone cost. A model that was
+    fitted to last answers reads the expensive one's as well: where these say yes they agree, and a
+    no is truer.
 
     >>> steps = [CascadeStep(j, j + 9, (1.0,), (0.0, 0.0), 0.2) for j in range(9)]
     >>> order, prices = [11, 9, 10, *range(12, 18)], np.repeat([0.1, 1.0], 9)
     >>> [s.cheap for s in for_predictions(steps, order, prices) if s.alone]
     [2]
     """
-    climbed = {s.dear: s for s in steps if s.again}  # else the cheap one says as much
+    climbed = {s.expensive: s for s in steps if s.again}  # else the cheap one says as much
     asked = [f for f in features if f in climbed]
     on_the_way = {f: float(prices[climbed[f].cheap] + climbed[f].share * prices[f]) for f in asked}
     left = _OUTRIGHT * float(prices[asked].sum()) - sum(on_the_way.values())
@@ -208,7 +210,7 @@ def for_predictions(
         if left < 0:
             break
         outright.add(f)
-    return tuple(replace(s, alone=True) if s.dear in outright else s for s in steps)
+    return tuple(replace(s, alone=True) if s.expensive in outright else s for s in steps)
 
 
 def _n_answers(cells: Cells, feature: int) -> int:
@@ -216,18 +218,18 @@ def _n_answers(cells: Cells, feature: int) -> int:
     return 2 if cells.boolean[feature] else len(cells.categories.get(feature, ()))
 
 
-def _counts(cells: Cells, ends: tuple[int, int], cheap: AnyArray, dear: AnyArray) -> Floats:
+def _counts(cells: Cells, ends: tuple[int, int], cheap: AnyArray, expensive: AnyArray) -> Floats:
     k = _n_answers(cells, ends[1])
     out = np.zeros((k, k))
-    said = _as_dear(cells, *ends, np.asarray(cheap, dtype=np.float64))
-    there = ~(np.isnan(said) | np.isnan(np.asarray(dear, dtype=np.float64)))
-    np.add.at(out, (said[there].astype(int), np.asarray(dear)[there].astype(int)), 1.0)
+    said = _as_expensive(cells, *ends, np.asarray(cheap, dtype=np.float64))
+    there = ~(np.isnan(said) | np.isnan(np.asarray(expensive, dtype=np.float64)))
+    np.add.at(out, (said[there].astype(int), np.asarray(expensive)[there].astype(int)), 1.0)
     return out
 
 
-def _as_dear(cells: Cells, cheap: int, dear: int, values: Floats) -> Floats:
-    """Answers of the cheap one in the places that the dear one gives them."""
-    mine, theirs = cells.categories.get(cheap), cells.categories.get(dear)
+def _as_expensive(cells: Cells, cheap: int, expensive: int, values: Floats) -> Floats:
+    """Answers of the cheap one in the places that the expensive one gives them."""
+    mine, theirs = cells.categories.get(cheap), cells.categories.get(expensive)
     if mine is None or theirs is None or mine == theirs:
         return values
     places = np.array([theirs.index(word) if word in theirs else np.nan for word in mine])
@@ -238,9 +240,9 @@ def _as_dear(cells: Cells, cheap: int, dear: int, values: Floats) -> Floats:
 
 
 def on_cascade(cells: Cells, steps: Sequence[CascadeStep]) -> Cells:
-    """The same door, where things are asked step by step; one whose cheap feature is not here is
-    asked of the dear one."""
-    here = [s for s in steps if not cells.absent[[s.cheap, s.dear]].any()]
+    """The same reader, where things are asked step by step; one whose cheap feature is not here is
+    asked of the expensive one."""
+    here = [s for s in steps if not cells.absent[[s.cheap, s.expensive]].any()]
     return CascadeCells(cells, here) if here else cells
 
 
@@ -249,22 +251,22 @@ def steps_from(data: Iterable[JsonLike]) -> tuple[CascadeStep, ...]:
     steps = []
     for one in data:
         again, instead = (tuple(map(float, one[name])) for name in ("again", "instead"))
-        cheap, dear, share = int(one["cheap"]), int(one["dear"]), float(one["share"])
-        steps.append(CascadeStep(cheap, dear, again, instead, share, bool(one["alone"])))
+        cheap, expensive, share = int(one["cheap"]), int(one["dear"]), float(one["share"])
+        steps.append(CascadeStep(cheap, expensive, again, instead, share, bool(one["alone"])))
     return tuple(steps)
 
 
 def step_to_dict(step: CascadeStep) -> Json:
-    """Plain data, for JSON."""
-    return asdict(step)
+    """Plain data, for JSON; the key of the expensive feature is what stores know."""
+    return {"dear" if k == "expensive" else k: v for k, v in asdict(step).items()}
 
 
 class CascadeCells(Cells):
-    """A door at which the dear feature of a thing gives the last answer that was asked for.
+    """A reader at which the expensive feature of a thing gives the last answer that was asked for.
 
-    The cheap one is no feature of its own any more: constant 0, free. Prices of the dear one are
-    what a row is expected to cost. Where money ends, what the dear one would most likely say
-    stands for its answer, so no purchase fails for an estimate.
+    The cheap one is no feature of its own any more: constant 0, free. Prices of the expensive one
+    are what a row is expected to cost. Where money ends, what the expensive one would most likely
+    say stands for its answer, so no purchase fails for an estimate.
 
     >>> import thrifty
     >>> X = np.array([[0, 0], [1, 0], [1, 1]], dtype=bool)
@@ -283,21 +285,21 @@ class CascadeCells(Cells):
         #: whether prices are what a row is expected to cost, and others are paid
         self.expected = any(s.again for s in climbed)
         self._cheap = np.array([s.cheap for s in climbed], dtype=np.int64)
-        self._dear = np.array([s.dear for s in climbed], dtype=np.int64)
-        self._at = {s.dear: k for k, s in enumerate(climbed)}
+        self._expensive = np.array([s.expensive for s in climbed], dtype=np.int64)
+        self._at = {s.expensive: k for k, s in enumerate(climbed)}
         self._hidden = np.zeros(cells.n_features, dtype=np.bool_)
         self._hidden[[s.cheap for s in steps]] = True
         self._real = np.asarray(cells.prices, dtype=np.float64)
         self.prices = self._real.copy()
         for s in climbed:
             share = min(1.0, _MORE * s.share)
-            self.prices[s.dear] = self._real[s.cheap] + share * self._real[s.dear]
+            self.prices[s.expensive] = self._real[s.cheap] + share * self._real[s.expensive]
         self.prices[self._hidden] = 0.0
         shape = (len(climbed), cells.n_examples)
         self._done, self._owned = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
         self._values = np.zeros(shape, dtype=np.float64)
         for k, s in enumerate(climbed):
-            self._owned[k, cells.owned_rows([s.dear])] = True
+            self._owned[k, cells.owned_rows([s.expensive])] = True
 
     @property
     def absent(self) -> NDArray[np.bool_]:
@@ -312,7 +314,7 @@ class CascadeCells(Cells):
     # Values.
 
     def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
-        """Values of rows x features; the dear one of a thing is asked where that pays."""
+        """Values of rows x features; the expensive one of a thing is asked where that pays."""
         at = checked_indices(rows, self.n_examples, "row")
         which = self._which(features)
         up = np.array([self._at.get(f, -1) for f in which.tolist()], dtype=np.int64)
@@ -336,7 +338,7 @@ class CascadeCells(Cells):
         return np.asarray(self._values[np.ix_(steps, rows)].T)
 
     def _first(self, rows: Ints, steps: Ints) -> None:
-        """Ask the cheap ones, then the dear ones after some answers, as far as the money goes."""
+        """Ask the cheap, then the expensive ones after some answers, as far as the money goes."""
         left = self.allowance
         if left is not None:
             costs = np.cumsum(self._plain.row_costs(rows, self._cheap[steps]))
@@ -352,21 +354,21 @@ class CascadeCells(Cells):
             found = np.asarray(self._plain.get(rows, self._cheap[steps]), dtype=np.float64)
             for j, k in enumerate(steps.tolist()):
                 step = self._steps[k]
-                said = _as_dear(self._plain, step.cheap, step.dear, found[:, j])
+                said = _as_expensive(self._plain, step.cheap, step.expensive, found[:, j])
                 again[j] |= np.isin(said, step.again) | np.isnan(said)
                 self._values[k, rows] = said
         for k, some in self._within_means(rows, steps, again, owned):
-            self._values[k, some] = self._plain.get(some, [self._dear[k]])[:, 0]
+            self._values[k, some] = self._plain.get(some, [self._expensive[k]])[:, 0]
         self._done[np.ix_(steps, rows)] = True
 
     def _within_means(
         self, rows: Ints, steps: Ints, again: Bools, owned: Bools
     ) -> Iterable[tuple[int, Ints]]:
-        """Rows on which each dear one is asked; where money ends, the likeliest answer stands."""
+        """Rows on which each expensive one is asked; without money the likeliest answer stands."""
         left = self.allowance
         for j, k in enumerate(steps.tolist()):
             some = rows[again[j]]
-            price = float(self._real[self._dear[k]])
+            price = float(self._real[self._expensive[k]])
             if left is not None and price > 0 and not owned[j][again[j]].all():
                 n = min(len(some), int((left + 1e-9) / price))
                 self._guess(k, some[n:])
@@ -401,7 +403,11 @@ class CascadeCells(Cells):
         if len(up):
             ready = self._done[np.ix_(up, at)] | self._owned[np.ix_(up, at)]
             call = self.call_price
-            out = out + ~ready.T @ (self.prices[self._dear[up]] - call) + call * ~ready.all(axis=0)
+            out = (
+                out
+                + ~ready.T @ (self.prices[self._expensive[up]] - call)
+                + call * ~ready.all(axis=0)
+            )
         return np.asarray(out)
 
     def margins(self, rows: object, features: object) -> NDArray[np.float64]:
@@ -425,7 +431,7 @@ class CascadeCells(Cells):
         had, _ = self._split(list(owned))
         price = self._plain.price_between(had.tolist(), plain.tolist()) if len(plain) else 0.0
         call = self.call_price
-        climbed = float((self.prices[self._dear[up]] - call).sum())
+        climbed = float((self.prices[self._expensive[up]] - call).sum())
         return price + climbed + (call if len(up) and not len(plain) else 0.0)
 
     def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
@@ -435,8 +441,8 @@ class CascadeCells(Cells):
         if found is self._plain.prices:
             return self.prices
         out = np.asarray(found, dtype=np.float64).copy()
-        out[self._dear], out[self._hidden] = self.prices[self._dear], 0.0
-        out[self._dear[up]] = 0.0
+        out[self._expensive], out[self._hidden] = self.prices[self._expensive], 0.0
+        out[self._expensive[up]] = 0.0
         return out
 
     def owned_rows(self, features: object) -> NDArray[np.int64]:

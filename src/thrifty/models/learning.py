@@ -53,7 +53,7 @@ class LearnedTable:
     update: MemoryUpdate
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: what is said of its rows by models that did not see them
-    left_out: Floats | None = None
+    held_out: Floats | None = None
     #: how things with alternatives are asked
     steps: tuple[CascadeStep, ...] = ()
     #: why money was kept, where it was

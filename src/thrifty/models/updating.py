@@ -58,7 +58,7 @@ class Updated:
 
     @property
     def not_worse(self) -> bool:
-        """Whether it is as good as the present one on rows left out of both, or better."""
+        """Whether it is as good as the present one on held-out rows of both, or better."""
         if self.loss is None or self.loss_before is None:
             return False
         return self.loss <= self.loss_before
@@ -72,7 +72,7 @@ def update_model(
     Parameters
     ----------
     known : array of int
-        rows of the door that the model has learned from already
+        rows of the reader that the model has learned from already
     """
     if isinstance(model.estimator_, NotBrought):
         model.estimator_.predict(None)  # says what to bring
@@ -159,7 +159,9 @@ class _Update:
         ranked = new[np.argsort(np.asarray(cells.prices)[new], kind="stable")]
         if left is not None:
             each = (cells.price_of(self.rows, ranked[: k + 1]) > left for k in range(len(ranked)))
-            ranked = ranked[: next((k for k, dear in enumerate(each) if dear), len(ranked))]
+            ranked = ranked[
+                : next((k for k, expensive in enumerate(each) if expensive), len(ranked))
+            ]
         return ranked
 
     def candidate(self, features: Ints) -> Updated:
@@ -278,9 +280,9 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
     more = _size(table) > _size(before)
     fresh = np.flatnonzero(~np.isin(table.rows, before.rows))
     numbers = isinstance(task.labels, Numbers)
-    if new.left_out is None or not len(fresh) or numbers != isinstance(old, ModelRegressor):
+    if new.held_out is None or not len(fresh) or numbers != isinstance(old, ModelRegressor):
         return more
-    rows, labels, said = table.rows[fresh], table.labels[fresh], new.left_out[fresh]
+    rows, labels, said = table.rows[fresh], table.labels[fresh], new.held_out[fresh]
     codes = np.arange(len(labels)) % 2 if numbers else labels.astype(np.int64)
     if np.bincount(codes).min() < _JUDGES:
         return more

@@ -253,14 +253,14 @@ Verdict = Literal["right", "wrong", "unproven"]
 class MonomialTask:
     """Labels, as logs, of rows whose cells can be bought, and what counts as a fit."""
 
-    door: LogValues
+    reader: LogValues
     target: np.ndarray
     rules: Rules
 
     @cached_property
     def order(self) -> np.ndarray:
         """All rows in the random order of the lifetime."""
-        return shuffled(len(self.target), self.door.row_seed)
+        return shuffled(len(self.target), self.reader.row_seed)
 
     def verified(
         self, monomial: Exponents, log_candidates: float, at_least: int = 1, coarse: float = 0.0
@@ -283,7 +283,7 @@ class MonomialTask:
         values = np.empty((0, len(features)))
         for n_rows in range(min(at_least, len(order)), len(order) + 1):
             rows = order[:n_rows]
-            values = np.vstack([values, self.door.values(rows[len(values) :], features)])
+            values = np.vstack([values, self.reader.values(rows[len(values) :], features)])
             logs = np.log(values)
             fit = rules.check(target[rows], logs @ powers)
             if not fit.holds and (not rules.noisy or n_rows >= 20):
@@ -296,9 +296,9 @@ class MonomialTask:
 
     def contradicted(self, features: np.ndarray, powers: np.ndarray) -> bool:
         """Whether a row on which all cells are owned does not fit: to look costs nothing."""
-        rows = self.door.owned_rows(features)
+        rows = self.reader.owned_rows(features)
         return not self.rules.check(
-            self.target[rows], self.door.logs(rows, features) @ powers
+            self.target[rows], self.reader.logs(rows, features) @ powers
         ).holds
 
 

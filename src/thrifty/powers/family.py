@@ -78,11 +78,11 @@ class PowersFamily(ABC, Generic[Formula, Posed]):
         """A formula over all features, verified; raises where there is none."""
         if cells.n_examples < 2:  # said before a cell is bought
             refuse(Failure("too-few-rows", "one example tells no formula from another"))
-        found, door = self._over_all(cells, labels)
+        found, reader = self._over_all(cells, labels)
         if isinstance(found, Failure):
             refuse(found)
-        everywhere = np.arange(door.n_features)
-        coarse = coarsest(door.values(door.owned_rows(everywhere), everywhere))
+        everywhere = np.arange(reader.n_features)
+        coarse = coarsest(reader.values(reader.owned_rows(everywhere), everywhere))
         failure = None if failed is None else failed.failure
         return Found("scratch", found, failure, seen=coarse)
 

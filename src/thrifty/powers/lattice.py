@@ -104,7 +104,7 @@ class _LatticeSearch:
     def buy(self, n_rows: int) -> None:
         """Logs of all known features on the first ``n_rows`` rows."""
         self.rows = self.order[:n_rows]
-        values = self.task.door.values(self.rows, self.known.features)
+        values = self.task.reader.values(self.rows, self.known.features)
         self.logs = np.log(values)
         self.density = log_density(self.logs)
         self.coarse = coarsest(values)

@@ -68,9 +68,9 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
         check_is_fitted(self)
         columns = np.asarray(used, dtype=np.intp)
         if isinstance(X, Source):
-            door = open_cells(X, match=self._match(X))
-            values: AnyArray = door.get(np.arange(door.n_examples), columns)
-            self.receipt_ = door.receipt()
+            reader = open_cells(X, match=self._match(X))
+            values: AnyArray = reader.get(np.arange(reader.n_examples), columns)
+            self.receipt_ = reader.receipt()
         else:
             table: AnyArray = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
             if table.ndim != 2:
@@ -105,7 +105,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
         spend: float | None = None,
         per_row: float | None = None,
     ) -> Asked:
-        """Answer rows through a door; every feature of the formula is needed."""
+        """Answer rows through a reader; every feature of the formula is needed."""
         no_stopping(self, stop, spend, per_row)
         values = self._finite(cells.get(rows, self.features_))
         return Asked(self._computed(values), None, (FINISHED,) * len(rows))

@@ -110,9 +110,9 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
     def _over_all(self, cells: Cells, labels: np.ndarray) -> tuple[Exponents | Failure, LogValues]:
         task = MonomialTask(LogValues(cells), labels, self.rules)
         if self.method != "lattice":
-            return paper_monomials.from_scratch(task, self.delta), task.door
-        everything = np.arange(task.door.n_features)
-        return nnls_batches.fit_in_batches(task, everything, first=12), task.door
+            return paper_monomials.from_scratch(task, self.delta), task.reader
+        everything = np.arange(task.reader.n_features)
+        return nnls_batches.fit_in_batches(task, everything, first=12), task.reader
 
     def improve_rep(
         self, representation: PowersRepresentation, found: Found[Exponents]

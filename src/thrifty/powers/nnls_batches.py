@@ -46,14 +46,14 @@ def fit_in_batches(
     ``coarse_elsewhere`` is the grain of features that are not among these.
     """
     target, rules = task.target, task.rules
-    order = both_ends(target, task.door.row_seed)
+    order = both_ends(target, task.reader.row_seed)
     limit = min(len(order), row_limit(len(features), rules))
     log_candidates = log_legal_points(len(features), rules.max_degree)
     values = np.empty((0, len(features)))
     unproven = 0.0  # how coarse values were when a fit was there and chance could explain it
     for n_rows in growing(first, limit):
         fresh = order[len(values) : n_rows]
-        values = np.vstack([values, task.door.values(fresh, features)])
+        values = np.vstack([values, task.reader.values(fresh, features)])
         rows = order[:n_rows]
         logs = np.log(values)
         weights, gap = _robust_nnls(logs, target[rows], rules)
@@ -71,9 +71,9 @@ def fit_in_batches(
             unproven = coarse if verdict == "unproven" else 0.0
     if unproven > 0.0:
         rival = rival_monomial(logs, target[rows], powers, rules)
-        if len(features) == task.door.n_features and isinstance(rival, np.ndarray):
+        if len(features) == task.reader.n_features and isinstance(rival, np.ndarray):
             return _two_fit(n_rows, monomial, exponents(zip(features.tolist(), rival.tolist())))
-        if len(features) == task.door.n_features and rival == "none":
+        if len(features) == task.reader.n_features and rival == "none":
             return _twins(logs, used, features) or _within_degree(monomial, rules)
         return _too_coarse(limit, unproven, log_candidates, rules)
     return _gave_up(len(order), limit, len(features), rules)

@@ -94,7 +94,7 @@ class Slopes:
     def predicted_rows(self) -> int:
         """S, from the variance of the labels (free) and of the features (a small pilot)."""
         n_rows = min(PILOT, len(self.task.order))
-        pilot = self.task.door.logs(self.task.order[:n_rows], self.features)
+        pilot = self.task.reader.logs(self.task.order[:n_rows], self.features)
         # a quarter of delta for what the labels may vary more than seen, the rest for the slopes
         varies = _at_most(float(self.task.target.var()), len(self.task.target), self.delta / 4)
         spread = pilot.var(axis=0, ddof=1 if n_rows > 1 else 0)
@@ -103,7 +103,7 @@ class Slopes:
     def rounded(self, n_rows: int) -> np.ndarray:
         """Rounded slopes from the first ``n_rows`` rows."""
         rows = self.task.order[:n_rows]
-        self.values = self.task.door.values(rows, self.features)
+        self.values = self.task.reader.values(rows, self.features)
         self.logs = np.log(self.values)
         return np.asarray(np.rint(slopes(self.logs, self.task.target[rows])), dtype=np.int64)
 
@@ -111,7 +111,7 @@ class Slopes:
 def from_scratch(task: MonomialTask, delta: float) -> Exponents | Failure:
     """Algorithm monomials-scratch on every feature, verified on every row it used."""
     order = task.order
-    work = Slopes(task, np.arange(task.door.n_features), delta)
+    work = Slopes(task, np.arange(task.reader.n_features), delta)
     needed = work.predicted_rows()
     n_rows = min(needed, len(order))
     while True:
@@ -188,7 +188,7 @@ def use_rep(task: MonomialTask, known: PowersRepresentation, delta: float) -> Ex
     """Algorithm lfd-prod-mon: slopes on a cheapest row basis, an exact solve, a check."""
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
-    basis = row_basis(known.matrix, task.door.cells.prices[known.features])
+    basis = row_basis(known.matrix, task.reader.cells.prices[known.features])
 
     def complete(powers: np.ndarray) -> list[int] | None:
         return combination(known.matrix, solve(known.matrix[basis], powers.tolist()))

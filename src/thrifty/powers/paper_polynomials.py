@@ -126,7 +126,7 @@ class Correlations(Protocol):
 class SampleCorrelations:
     """Averages over bought examples."""
 
-    door: RealValues
+    reader: RealValues
     target: np.ndarray
     rows: np.ndarray
     bases: Bases
@@ -138,7 +138,7 @@ class SampleCorrelations:
 
     def _basis_values(self, feature: int) -> np.ndarray:
         if feature not in self._values:
-            column = self.door.values(self.rows, np.array([feature]))[:, 0]
+            column = self.reader.values(self.rows, np.array([feature]))[:, 0]
             self._values[feature] = self.bases.of(feature).values(column)
         return self._values[feature]
 
@@ -146,7 +146,7 @@ class SampleCorrelations:
         if not known:
             return self.target
         features = used_features(known)
-        values = self.door.values(self.rows, features)
+        values = self.reader.values(self.rows, features)
         return np.asarray(self.target - term_values(known, features, values).sum(axis=1))
 
     def occurs(self, powers: Exponents, known: Polynomial) -> bool:
@@ -258,7 +258,7 @@ def rows_for_search(labels: np.ndarray, bases: Bases, feature: int, smallest: fl
 class LexicographicSearch:
     """One task: cells, labels, the laws of the features, and the least |coefficient| to find."""
 
-    door: RealValues
+    reader: RealValues
     labels: Posed
     laws: Laws
     smallest: float
@@ -266,7 +266,7 @@ class LexicographicSearch:
 
     def from_scratch(self) -> Polynomial | Failure:
         """The search over all features."""
-        return self._learned(np.arange(self.door.n_features), lambda part: part)
+        return self._learned(np.arange(self.reader.n_features), lambda part: part)
 
     def naive(self, known: PowersRepresentation) -> Polynomial | Failure:
         """The naive baseline: the search over the features seen."""
@@ -278,7 +278,7 @@ class LexicographicSearch:
         """Algorithm lfd-poly: the search over a cheapest row basis, extended through F~."""
         if not len(known):
             return Failure("empty-representation", "nothing has been learned yet")
-        basis = row_basis(known.matrix, self.door.cells.prices[known.features])
+        basis = row_basis(known.matrix, self.reader.cells.prices[known.features])
         features = known.features[basis]
 
         def complete(part: Exponents) -> Exponents | None:
@@ -309,7 +309,7 @@ class LexicographicSearch:
         bases, n_rows = Bases(self.laws, self.rules.max_degree), len(self.labels)
         rows = np.arange(n_rows)
         if not isinstance(self.labels, np.ndarray):
-            self.door.values(rows, features)
+            self.reader.values(rows, features)
             return self.labels.correlations(bases)
         needed = rows_for_search(self.labels, bases, int(features[0]), self.smallest)
         if n_rows < needed:
@@ -321,7 +321,7 @@ class LexicographicSearch:
                 f"{self.smallest}; "
                 f"there are {n_rows}. method='lattice' needs a few hundred",
             )
-        values = self.door.values(rows, features)
+        values = self.reader.values(rows, features)
         problem = mismatch(self.laws, features, values) or correlated(values, features)
         if problem is not None:
             return problem
@@ -329,14 +329,14 @@ class LexicographicSearch:
         def exact(terms: Polynomial) -> bool:
             return self._refitted(terms) is not None
 
-        return SampleCorrelations(self.door, self.labels, rows, bases, self.smallest, exact)
+        return SampleCorrelations(self.reader, self.labels, rows, bases, self.smallest, exact)
 
     def _refitted(self, terms: Polynomial) -> Polynomial | None:
         """The support with least-squares coefficients, where these give the labels of every row."""
         labels = np.asarray(self.labels)
-        rows = shuffled(len(labels), self.door.row_seed)[: max(REFIT_ROWS, 4 * len(terms))]
+        rows = shuffled(len(labels), self.reader.row_seed)[: max(REFIT_ROWS, 4 * len(terms))]
         features = used_features(terms)
-        values = self.door.values(rows, features)
+        values = self.reader.values(rows, features)
         columns = term_values(dict.fromkeys(terms, 1.0), features, values)
         scale = np.linalg.norm(columns, axis=0)
         solved = np.linalg.lstsq(columns / scale, labels[rows], rcond=None)[0] / scale

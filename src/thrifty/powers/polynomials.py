@@ -102,9 +102,9 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         """What counts as a fit."""
         return SumRules(self.max_degree, self.max_terms, self.label_precision, self.risk)
 
-    def _search(self, door: RealValues, labels: Posed) -> LexicographicSearch:
+    def _search(self, reader: RealValues, labels: Posed) -> LexicographicSearch:
         least = self.smallest_coefficient
-        return LexicographicSearch(door, labels, self.distribution, least, self.rules)
+        return LexicographicSearch(reader, labels, self.distribution, least, self.rules)
 
     def read_labels(self, y: LabelsLike | OwnCorrelations) -> Posed:
         """Finite numbers; labels that bring exact correlations pass as they are."""
@@ -117,10 +117,10 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         constant = self._constant(np.asarray(labels))
         if constant is not None:
             return Found("reused", constant)
-        door = RealValues(cells)
+        reader = RealValues(cells)
         if self.method == "lattice":
-            return self._use_lattice(representation, door, np.asarray(labels))
-        search = self._search(door, labels)
+            return self._use_lattice(representation, reader, np.asarray(labels))
+        search = self._search(reader, labels)
         learn = search.use_rep if self.method == "paper" else search.naive
         found = learn(representation)
         return Failed(found) if isinstance(found, Failure) else Found("reused", found)
@@ -133,9 +133,9 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         return {(): level} if level else {}
 
     def _use_lattice(
-        self, known: PowersRepresentation, door: RealValues, labels: np.ndarray
+        self, known: PowersRepresentation, reader: RealValues, labels: np.ndarray
     ) -> Attempt[Polynomial]:
-        search = SumSearch(door, labels, both_ends(labels, door.row_seed), self.rules)
+        search = SumSearch(reader, labels, both_ends(labels, reader.row_seed), self.rules)
         found = search.reuse(known)
         if not isinstance(found, Failure):
             return Found("reused", found)
@@ -145,29 +145,29 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         return Failed(found) if isinstance(seen, Failure) else Found("screened", seen, found)
 
     def _over_all(self, cells: Cells, labels: Posed) -> tuple[Polynomial | Failure, RealValues]:
-        door = RealValues(cells)
+        reader = RealValues(cells)
         if self.method != "lattice":
-            return self._search(door, labels).from_scratch(), door
+            return self._search(reader, labels).from_scratch(), reader
         y = np.asarray(labels)
-        search = SumSearch(door, y, both_ends(y, door.row_seed), self.rules)
-        found = search.over(np.arange(door.n_features), self._first_batch(door.n_features))
-        self._warn_of_mismatch(door)
-        return found, door
+        search = SumSearch(reader, y, both_ends(y, reader.row_seed), self.rules)
+        found = search.over(np.arange(reader.n_features), self._first_batch(reader.n_features))
+        self._warn_of_mismatch(reader)
+        return found, reader
 
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
         few = math.comb(n_features + self.max_degree, self.max_degree) <= MOST_COLUMNS
         return 4 * self.max_terms + 8 if few else 60
 
-    def _warn_of_mismatch(self, door: RealValues) -> None:
+    def _warn_of_mismatch(self, reader: RealValues) -> None:
         """Compare the law a user gave with random rows that were bought anyway."""
         if self.distribution is None:
             return
         # Every fourth row bought is among the first of this order.
-        n_rows = self._first_batch(door.n_features) // 5
-        rows = shuffled(door.n_examples, door.row_seed)[:n_rows]
-        features = np.arange(door.n_features)
-        problem = mismatch(self.distribution, features, door.values(rows, features))
+        n_rows = self._first_batch(reader.n_features) // 5
+        rows = shuffled(reader.n_examples, reader.row_seed)[:n_rows]
+        features = np.arange(reader.n_features)
+        problem = mismatch(self.distribution, features, reader.values(rows, features))
         if problem is not None:
             warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=5)
 

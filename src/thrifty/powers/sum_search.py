@@ -55,9 +55,9 @@ def row_limit(n_features: int, rules: SumRules) -> int:
 
 @dataclass(frozen=True)
 class SumSearch:
-    """One task: a door, labels, the order in which rows are bought, what counts as a fit."""
+    """One task: a reader, labels, the order in which rows are bought, what counts as a fit."""
 
-    door: RealValues
+    reader: RealValues
     target: np.ndarray
     order: np.ndarray
     rules: SumRules
@@ -78,7 +78,7 @@ class SumSearch:
         first = 2 * self.rules.max_terms + 2
         limit = first + 20 if not self.rules.noisy else 20 * first
         for n_rows in growing(first, min(limit, len(self.order)), 1.25):
-            values = self.door.values(self.order[:n_rows], known.features)
+            values = self.reader.values(self.order[:n_rows], known.features)
             columns = design(values, points)
             support = best_support(columns, self.target[self.order[:n_rows]], self.rules)
             if support is None:
@@ -108,7 +108,7 @@ class SumSearch:
         log_candidates = rules.max_terms * math.log(dictionary)
         unproven = False
         for n_rows in growing(first, limit, 1.35):
-            values = self.door.values(self.order[:n_rows], features)
+            values = self.reader.values(self.order[:n_rows], features)
             # A constant feature is one with any coefficient: it is left out.
             varying = np.flatnonzero(np.ptp(values, axis=0) > 0)
             target = self.target[self.order[:n_rows]]
@@ -118,7 +118,7 @@ class SumSearch:
             alike = twins(values[:, varying], np.flatnonzero(found[0].any(axis=0)))
             if alike is not None:
                 pair = features[varying[list(alike)]]
-                one, other = self.door.values(self.order, pair).T
+                one, other = self.reader.values(self.order, pair).T
                 if (one == other).all():
                     return _equal_features(pair, len(self.order))
                 continue  # other rows tell them apart
@@ -128,7 +128,7 @@ class SumSearch:
             if verdict == "right":
                 return terms
             unproven = verdict == "unproven"
-        proved = self._by_exhaustion(features) if n_features == self.door.n_features else None
+        proved = self._by_exhaustion(features) if n_features == self.reader.n_features else None
         return proved or self._gave_up(limit, features, unproven)
 
     def _by_exhaustion(self, features: np.ndarray) -> Polynomial | Failure | None:
@@ -137,7 +137,7 @@ class SumSearch:
         if self.rules.noisy or dictionary > MOST_SOLVED:
             return None
         rows = self.order[: 4 * dictionary + 50]
-        values = self.door.values(rows, features)
+        values = self.reader.values(rows, features)
         varying = np.flatnonzero(np.ptp(values, axis=0) > 0)
         found = only_polynomial(values[:, varying], self.target[rows], self.rules)
         if found == "several":
@@ -162,7 +162,7 @@ class SumSearch:
         a row proves little, so at least as many rows are tried as it has been fitted on. In the
         end it must fit every row on which its cells are owned: that costs nothing.
         """
-        fresh = shuffled(len(self.target), self.door.row_seed)
+        fresh = shuffled(len(self.target), self.reader.row_seed)
         fresh = fresh[~np.isin(fresh, self.order[:n_rows])]
         if not len(fresh) or coarse >= HOPELESS:
             return "unproven"
@@ -175,7 +175,7 @@ class SumSearch:
             chance = max(coarse, coarsest(values) if len(features) else 0.0)
             sizes = np.abs(term_values(terms, features, values)).sum(axis=1)
             if self.rules.believed(errors, sizes, self.target, log_candidates, chance):
-                owned = self._missed(terms, features, self.door.owned_rows(features))[1]
+                owned = self._missed(terms, features, self.reader.owned_rows(features))[1]
                 return "right" if self.rules.holds(owned) else "wrong"
             if tried == len(fresh):
                 return "unproven"
@@ -185,7 +185,7 @@ class SumSearch:
         self, terms: Polynomial, features: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Values of the features on these rows, and by how much the polynomial misses each."""
-        values = self.door.values(rows, features)
+        values = self.reader.values(rows, features)
         return values, self.rules.errors(terms, features, values, self.target[rows])
 
     def _gave_up(self, limit: int, features: np.ndarray, unproven: bool) -> Failure:
@@ -216,8 +216,8 @@ class SumSearch:
     def _looks(self, features: np.ndarray, limit: int) -> dict[str, float]:
         """What may have been in the way: correlated features, coarse values."""
         # Of the rows bought, only those that labels did not choose show true correlations.
-        random_rows = shuffled(len(self.order), self.door.row_seed)[: limit // 4]
-        values = self.door.values(random_rows, features)
+        random_rows = shuffled(len(self.order), self.reader.row_seed)[: limit // 4]
+        values = self.reader.values(random_rows, features)
         largest, allowed, _pair = correlation_between(values)
         return {
             "correlation": largest,

@@ -24,7 +24,7 @@ __all__ = ["BoughtValues", "LogValues", "RealValues", "both_ends", "growing", "s
 
 
 class BoughtValues(ABC):
-    """A thin view of a ``Cells`` door that refuses values the formula cannot take."""
+    """A thin view of a ``Cells`` reader that refuses values the formula cannot take."""
 
     #: what is needed, and what to do about a value that is not it
     needed: str

@@ -199,7 +199,7 @@ class OutcomePages(_BesidePages):
         return [(float(at), unpack_arrays(bytes(b))) for at, b in rows]
 
     def put_reference(self, task: str, version: int, arrays: dict[str, AnyArray]) -> None:
-        """What a version said of rows left out when it was learned, and how inputs were spread."""
+        """What a version said of held-out rows when it was learned, and how inputs were spread."""
         key: dict[str, object] = {"task": task, "version": version}
         self._put("references_left_out", key, block=pack_arrays(arrays))
 

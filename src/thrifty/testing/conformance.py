@@ -283,14 +283,14 @@ class StoreConformance:
         first = cells(book, "one").get(range(70), [0, 1])
         book.write(lambda p: Ledger(book).compact(p, "one"))
         again = self._again(book, place)
-        door = cells(again, "two")
-        assert (door.get(range(70), [0, 1]) == first).all()
-        assert door.get([3, 64], [0, 2]).tolist() == [
+        reader = cells(again, "two")
+        assert (reader.get(range(70), [0, 1]) == first).all()
+        assert reader.get([3, 64], [0, 2]).tolist() == [
             [provider.value("p3", "a"), provider.value("p3", NAMES[2])],
             [provider.value("p64", "a"), provider.value("p64", NAMES[2])],
         ]
         assert provider.bill().twice == []
-        assert (door.receipt().cells, door.receipt().cost) == (2, 4.0)
+        assert (reader.receipt().cells, reader.receipt().cost) == (2, 4.0)
         assert Ledger(again).balance().spent == 284.0
 
     def test_a_budget_holds(self, tmp_path: Path) -> None:

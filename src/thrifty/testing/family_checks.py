@@ -259,9 +259,11 @@ def _constant_features(s: _Subject) -> None:
 
 
 def _prices(s: _Subject) -> None:
-    free, dear = s.learn(), s.learn(prices=[2.5] * s.X.shape[1])
+    free, expensive = s.learn(), s.learn(prices=[2.5] * s.X.shape[1])
     assert free.receipt.cost == free.receipt.cells, "without prices a cell costs 1"
-    assert abs(dear.receipt.cost - 2.5 * dear.receipt.cells) < 1e-6 * max(1, dear.receipt.cells)
+    assert abs(expensive.receipt.cost - 2.5 * expensive.receipt.cells) < 1e-6 * max(
+        1, expensive.receipt.cells
+    )
 
 
 def _receipts(s: _Subject) -> None:

@@ -319,9 +319,9 @@ class PathPrices:
     Examples
     --------
     >>> import numpy as np
-    >>> door = PathPrices(np.array([9.0, 9.0]), lambda asked: np.array([0.0, 1.0]))
-    >>> door.follow((), Split(0))
-    >>> door.at(()).tolist(), door.at((True,)).tolist()
+    >>> reader = PathPrices(np.array([9.0, 9.0]), lambda asked: np.array([0.0, 1.0]))
+    >>> reader.follow((), Split(0))
+    >>> reader.at(()).tolist(), reader.at((True,)).tolist()
     ([9.0, 9.0], [0.0, 1.0])
     """
 
@@ -355,7 +355,7 @@ Prices: TypeAlias = PathPrices | Floats
 
 
 def path_prices(given: Prices | Cells, gain: Gain) -> PathPrices:
-    """The prices of a door; those that are given are the same at every node."""
+    """The prices of a reader; those that are given are the same at every node."""
     if isinstance(given, PathPrices):
         return given
     if isinstance(given, np.ndarray):

@@ -187,8 +187,8 @@ class LearnedTrees(ABC, Generic[Known]):
     ) -> Attempt[Tree | BitTree]:
         """A tree from the representation, or why that is not enough."""
 
-        def learn(known: Known, door: Cells) -> Attempt[Tree]:
-            return self.how.use_rep(known, door, labels, self.max_depth)
+        def learn(known: Known, reader: Cells) -> Attempt[Tree]:
+            return self.how.use_rep(known, reader, labels, self.max_depth)
 
         return self._on_cells_or_bits(representation, cells, learn)
 
@@ -201,8 +201,8 @@ class LearnedTrees(ABC, Generic[Known]):
             known = OnBits(failed.grown.bits, self.start())
             failed = replace(failed, grown=failed.grown.grown)
 
-        def learn(_: Known, door: Cells) -> Found[Tree]:
-            return self.how.from_scratch(door, labels, failed, self.max_depth)
+        def learn(_: Known, reader: Cells) -> Found[Tree]:
+            return self.how.from_scratch(reader, labels, failed, self.max_depth)
 
         found = self._on_cells_or_bits(known, cells, learn)
         assert isinstance(found, Found)

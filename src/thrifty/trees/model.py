@@ -217,7 +217,7 @@ class TreeClassifier(ShownAsText):
         return self.explain_asked(cells, example)
 
     def explain_asked(self, cells: Cells, example: int) -> Explanation:
-        """The same through a door that is open already."""
+        """The same through a reader that is open already."""
         forest = self._flat.forest()
         walked = walk(cells, forest, rows=np.array([example]))
         answer = self.classes_[self._flat.label[walked.at[example, 0]]]
@@ -237,7 +237,7 @@ class TreeClassifier(ShownAsText):
         spend: float | None = None,
         per_row: float | None = None,
     ) -> Asked:
-        """Answer rows through a door, buying only the cells on their paths."""
+        """Answer rows through a reader, buying only the cells on their paths."""
         forest = self._flat.forest()
         walked = walk(cells, forest, stopping_of(stop, spend, per_row), rows=rows)
         if not allows_missing(self.missing):

@@ -60,7 +60,7 @@ class OverBits(ShownAsText):
         spend: float | None = None,
         per_row: float | None = None,
     ) -> Asked:
-        """Answer rows through a door, buying only the cells on their paths."""
+        """Answer rows through a reader, buying only the cells on their paths."""
         bits = BitCells(cells, self.bits_)
         return self.over_bits_.ask(bits, rows, stop=stop, spend=spend, per_row=per_row)
 

@@ -164,7 +164,7 @@ class Metered:
         budget: Budget | float | None,
         booked: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Metered:
-        """Through a door; what is bought through it is bought within ``booked``."""
+        """Through a reader; what is bought through it is bought within ``booked``."""
         stopping = None
         if confidence is not None or budget is not None:
             stopping = Stopping(confidence, budget)

@@ -49,10 +49,10 @@ class _Raised:
 
 
 class _Entry:
-    """The door to the provider's function: a call is made by whoever goes through it.
+    """The gate to the provider's function: a call is made by whoever goes through it.
 
     A thread may be held up until its time is over. Whether it has called is decided here: either
-    it has gone in, and the end of the call is unknown, or it finds the door closed.
+    it has gone in, and the end of the call is unknown, or it finds the gate closed.
     """
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ async def _once(
     if isinstance(answer.error, PurchaseFailed):
         return Outcome("failed", error=error_kind)
     leave = answer.error if isinstance(answer.error, KeyboardInterrupt | SystemExit) else None
-    # What went wrong before the function was entered (no thread to be had) billed nothing.
+    # What went wrong before the function was entered (no thread was available) billed nothing.
     return Outcome("unknown" if entry.close() else "refused", error=error_kind, leave=leave)
 
 

@@ -71,7 +71,7 @@ class Balance:
         exceeds a budget; ``left`` is without it
     saved : float
         everything in full, each cell once, less what was paid; below 0 where single orders came
-        dearer than the whole
+        more expensive than the whole
     """
 
     spent: float

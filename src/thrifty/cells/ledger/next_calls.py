@@ -169,8 +169,8 @@ class PlannedCalls:
         """
         limits, tariff = self.limits, self.tariff
         if limits.total is limits.per_task is limits.per_example is None:
-            dearest = int(tariff.own.max(initial=0)) + sum(draw.fee for draw in tariff.draws)
-            if dearest * sum(len(c.rows) * len(c.features) for c in self.queue) < LARGEST:
+            most_expensive = int(tariff.own.max(initial=0)) + sum(draw.fee for draw in tariff.draws)
+            if most_expensive * sum(len(c.rows) * len(c.features) for c in self.queue) < LARGEST:
                 return
         n, costs = 0, np.zeros(self.known.n_examples, dtype=np.int64)
         drawn = self.known.known[self.known.n_features :].copy()

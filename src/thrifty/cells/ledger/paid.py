@@ -186,11 +186,11 @@ class PaidAccount:
         return sum(int(np.bitwise_count(mask).sum()) for mask in self._gaps.values())
 
     def row_costs(self) -> NDArray[np.int64]:
-        """What each example has cost since this door was opened, in minor units."""
+        """What each example has cost since this reader was opened, in minor units."""
         return self._buyer.row_costs
 
     def lines(self) -> list[BillLine]:
-        """What was paid for, line by line; what was before this door was opened, as one."""
+        """What was paid for, line by line; what was before this reader was opened, as one."""
         found = Lines(self._buyer.lines.sorted())
         before = self._cost() - self._buyer.spent
         if before:
@@ -199,7 +199,7 @@ class PaidAccount:
 
     def _buy(self, wanted: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         if not self._to_buy:
-            raise BadInput("this door is for a quote; nothing is bought through it.")
+            raise BadInput("this reader is for a quote; nothing is bought through it.")
         asked = np.union1d(wanted, self.tariff.tied)
         if (self.known.features[asked] < 0).any():
             self.ledger.book.write(lambda pages: self.known.number(pages, asked))

@@ -163,7 +163,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
 def _asked_for(part: TiedFeatures, choice: OrderChoice, features: NDArray[np.int64]) -> OrderChoice:
     """The orders that fill something which is asked for.
 
-    A test that was to open a discount opens none where it is a gap, or not to be had: nobody is
+    A test that was to open a discount opens none where it is a gap, or unavailable: nobody is
     asked for it, and the others cost what they cost without it.
     """
     asked = set(features.tolist())

@@ -41,7 +41,8 @@ class Receipt:
     promise : str
         what the learner promises of new examples, "" where it promises nothing
     lines : tuple of tuple
-        (what, how often, amount), the dearest first, where orders, fees or calls are paid for
+        (what, how often, amount), the most expensive first, where orders, fees or calls are paid
+        for
     gaps : int
         cells that were asked for, failed again and again and count as gaps (``on_failure="gap"``);
         in none of the other counts
@@ -199,6 +200,6 @@ class Lines:
             of[line.what] = (count + line.count, amount + line.amount)
 
     def sorted(self) -> list[BillLine]:
-        """The dearest first."""
+        """The most expensive first."""
         summed = [BillLine(what, n, amount) for what, (n, amount) in self._of.items()]
         return sorted(summed, key=lambda line: (-line.amount, line.what))

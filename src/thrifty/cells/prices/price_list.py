@@ -107,7 +107,7 @@ class PriceList:
     alternatives : mapping
         ``{thing: [features]}``: features that answer the same, each with its own price and noise, a
         nurse's quick test and a laboratory's. ``Models`` may ask the cheapest everywhere and the
-        dearest only where its answer leaves doubt, row by row (docs/howto/prices.md)
+        most expensive only where its answer leaves doubt, row by row (docs/howto/prices.md)
 
     Examples
     --------

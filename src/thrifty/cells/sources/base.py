@@ -31,7 +31,7 @@ __all__ = ["Source", "SourceView", "as_source", "tiles_by_columns"]
 class Source(ABC):
     """Values of n_features features on n_examples examples.
 
-    A source is not asked directly: it is handed to a :class:`~thrifty.cells.Cells` door, which
+    A source is not asked directly: it is handed to a :class:`~thrifty.cells.Cells` reader, which
     charges for what it passes on.
 
     Attributes

@@ -280,7 +280,7 @@ class QuestionSource(CallableSource):
         return PriceList(None, orders=orders, currency=currency)
 
     def _margin(self, feature: str) -> int:
-        """What a question adds to a call. A call of its own to a dearer answerer is in it."""
+        """What a question adds to a call; a call of its own to an expensive answerer is in it."""
         question, who = self.questions[feature], self._who[feature]
         rates = self._answerers[who].rates
         asked = self._tokens(f"00. {question.text} ({question.form})\n")

@@ -1,7 +1,7 @@
 """What models of classes and of numbers share: a fitted estimator over all N features that reads
 only those it was given.
 
-A feature's permutation importance is how much the loss rises on rows left out when the values of
+A feature's permutation importance is how much the loss rises on held-out rows when the values of
 that feature are dealt to other rows (Breiman, 2001): the logarithmic loss of classes, the squared
 error of numbers. A model that was fitted without a row judges it; rows of one group are left out
 together. Nothing is bought: it is measured on the cells that the model was fitted on.
@@ -114,7 +114,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
     def _read(
         self, X: TableLike, y: LabelsLike, sample_weight: object, groups: object
     ) -> tuple[Cells, Source, Labels | Numbers]:
-        """For ``fit``: a door to the rows of X that weigh something, and their labels."""
+        """For ``fit``: a reader to the rows of X that weigh something, and their labels."""
         if y is None:
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -288,7 +288,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         return out
 
     def permutation_importances(self, repeats: int = 5) -> dict[str, tuple[float, float]]:
-        """How much the loss rises on rows left out when a feature's values are dealt to other rows.
+        """How much the loss rises on held-out rows when a feature's values are dealt to other rows.
 
         By name, the largest first: the mean over ``repeats`` and their standard deviation, in
         logarithmic loss or squared error. Empty where rows are too few to leave some out. Nothing
@@ -314,7 +314,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         return dict(self._rises[repeats])
 
     def _rise_of_loss(self, table: Table, repeats: int) -> Floats:
-        """(features, repeats) how much it rises on rows left out; empty with too few rows."""
+        """(features, repeats) how much it rises on held-out rows; empty with too few rows."""
         codes = None if self._of_numbers else table.labels.astype(np.int64)
         rng = np.random.default_rng(self._seed)
         folds = make_folds(table.n_rows, FOLDS, self._seed, codes, table.groups)
@@ -348,7 +348,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         spend: float | None = None,
         per_row: float | None = None,
     ) -> Asked:
-        """Answer rows through a door; with a rule or a limit in order, until each is decided."""
+        """Answer rows through a reader; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
         cells = on_cascade(cells, self.steps_) if self.steps_ else cells
         asks = type(self)._asks
@@ -396,7 +396,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         """The inverse of :meth:`to_dict`; a user's estimator has to be brought again."""
         table, words = table_from_dict(data["table"]), data["estimator"]
         steps, names = steps_from(data.get("steps", ())), data["feature_names"]
-        asked = [*table.features.tolist(), *(f for s in steps for f in (s.cheap, s.dear))]
+        asked = [*table.features.tolist(), *(f for s in steps for f in (s.cheap, s.expensive))]
         if any(not 0 <= f < len(names) for f in asked):
             raise ValueError("a model of features that are not there")
         fitted: Fitted | None = NotBrought(words) if words is not None else None

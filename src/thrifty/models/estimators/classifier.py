@@ -91,8 +91,8 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
             found = self._measured[0]
         return None if found is None else found.of(self.positive_)
 
-    def scores_left_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Of two classes: probabilities of the second on rows left out of the fit, by class.
+    def held_out_scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Of two classes: probabilities of the second on held-out rows of the fit, by class.
 
         Three fits on what was bought; None where a class has too few rows.
         """
@@ -169,7 +169,7 @@ def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[i
     of = "mean over the classes" if quality.positive is None else f"of {classes[quality.positive]}"
     nothing = "" if quality.beyond_guessing else " These rows show nothing beyond guessing."
     return (
-        f"On {quality.rows:,} rows left out in turn (cross-validated, weighted as they were "
+        f"On {quality.rows:,} held-out rows (cross-validated, weighted as they were "
         f"bought): average precision {quality.average_precision} {of}, where guessing has "
         f"{quality.guessing:.2f}; AUC {quality.auc}; 95 % intervals."
         f"{nothing}"

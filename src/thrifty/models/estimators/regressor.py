@@ -58,7 +58,7 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
 
     @property
     def quality_(self) -> NumberQuality | None:
-        """R squared and error on rows left out, with intervals; measured when first asked for.
+        """R squared and error on held-out rows, with intervals; measured when first asked for.
 
         None with too few rows, and where the user's estimator was not brought along.
         """
@@ -74,7 +74,7 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
         if not hasattr(self, "features_"):
             return repr(self)
         error = self.estimator_.error
-        off = f" On rows left out it is off by {error:.4g} (root mean square)."
+        off = f" On held-out rows it is off by {error:.4g} (root mean square)."
         off = "" if np.isnan(error) else off
         names = self._names
         return (

@@ -30,7 +30,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     Numbers are cut at quantiles, categories have a bin each (rare ones share one), a gap is a bin
     of its own, a category never seen gets no points. The points are a logistic regression over
     the bins, shrunk so that neighbouring bins stay alike and features that say nothing get
-    nothing, then stretched to what rows left out ask for (calibration). Infinite values fall into
+    nothing, then stretched to what held-out rows ask for (calibration). Infinite values fall into
     the outermost bin. Any number of classes; gaps need no imputation.
 
     Parameters

@@ -54,7 +54,7 @@ def fit_ridge(
 def fit_numbers(
     values: Floats, bought: Bools, y: Floats, weights: Floats, categories: Bools
 ) -> Points:
-    """The same for numbers, the penalty with least error on rows left out one at a time."""
+    """The same for numbers, the penalty with least error on held-out rows, one at a time."""
     columns, design = _design(values, bought, categories)
     centre = float(np.average(y, weights=weights))
     spread = max(float(np.sqrt(np.average((y - centre) ** 2, weights=weights))), 1e-300)

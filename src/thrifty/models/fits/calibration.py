@@ -3,7 +3,7 @@
 Platt's scaling (1999) for any number of classes: softmax(a log p + b). A prefix that is too sure of
 itself would stop too early, so every prefix is scaled on rows it did not see. Two numbers for all
 scores follow the many rows in the middle: where labels of the surest rows are noisy the top is flat
-and a slope does not see it. So no class is given more than rows left out at its top support.
+and a slope does not see it. So no class is given more than held-out rows at its top support.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def fit_kernel(
 
     >>> x = np.linspace(-3, 3, 60)[:, None]
     >>> columns = Columns.of(x, np.array([False]))
-    >>> wave, left_out = fit_kernel(columns, columns.matrix(x), np.ones(1), np.sin(2 * x))
+    >>> wave, held_out = fit_kernel(columns, columns.matrix(x), np.ones(1), np.sin(2 * x))
     >>> bool(np.abs(wave.scores(x) - np.sin(2 * x)).max() < 0.3)
     True
     """
@@ -140,7 +140,7 @@ def fit_kernel(
     if len(z) > _ROWS:
         fit = _KernelFit(apart * (narrower / unit**2), labels)
     times = np.sqrt(narrower) / unit
-    return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.left_out
+    return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.held_out
 
 
 def takes(n_rows: int) -> bool:
@@ -159,7 +159,7 @@ def columns_of(codes: Ints, n_classes: int) -> Floats:
 
 
 class _KernelFit:
-    """Coefficients of one kernel, with the penalty that rows left out ask for."""
+    """Coefficients of one kernel, with the penalty that held-out rows ask for."""
 
     def __init__(self, apart: Floats, labels: Floats) -> None:
         self.means = labels.mean(axis=0)
@@ -168,14 +168,14 @@ class _KernelFit:
         spread = np.maximum(labels.var(axis=0), 1e-300)
         # where no penalty leaves a finite error, the mean is all that is said
         self.wrong, self.coefficients = np.inf, np.zeros_like(labels)
-        self.left_out = np.tile(self.means, (len(labels), 1))
+        self.held_out = np.tile(self.means, (len(labels), 1))
         for penalty in _PENALTIES:
             kept = 1 / (size + penalty)
             found = v @ (kept[:, None] * along)
             off = found / (each @ kept)[:, None]
             wrong = float(((off**2).mean(axis=0) / spread).sum())
             if wrong < self.wrong:
-                self.wrong, self.coefficients, self.left_out = wrong, found, labels - off
+                self.wrong, self.coefficients, self.held_out = wrong, found, labels - off
 
 
 def _squares(a: Floats, b: Floats) -> Floats:

@@ -154,15 +154,15 @@ class Design:
         return Points(self.bins, intercepts, tuple(points))
 
     def calibrated(self, folds: Ints | None) -> Points:
-        """Points from all rows, stretched by the slope that rows left out ask for."""
+        """Points from all rows, stretched by the slope that held-out rows ask for."""
         points = self.fit(np.arange(len(self.codes)))
         if folds is None:
             return points
-        left_out = points.scores(self.values)
+        held_out = points.scores(self.values)
         for fold in np.unique(folds):
             fitted = self.fit(np.flatnonzero(folds != fold))
-            left_out[folds == fold] = fitted.scores(self.values[folds == fold])
-        slope, _ = fit_slope(left_out, self.codes, self.weights)
+            held_out[folds == fold] = fitted.scores(self.values[folds == fold])
+        slope, _ = fit_slope(held_out, self.codes, self.weights)
         stretched = tuple(slope * table for table in points.points)
         flat = Points(self.bins, np.zeros_like(points.intercepts), stretched)
         return replace(

@@ -197,8 +197,8 @@ def fit_stack(table: Table, seed: int = 0) -> tuple[Stack, Floats | None]:
     >>> X = rng.normal(size=(300, 3))
     >>> y = (X[:, 0] > 0.5).astype(int)
     >>> table = Table(np.arange(3), np.arange(300), X, np.ones(X.shape, bool), np.ones(300), y)
-    >>> model, left_out = fit_stack(table)
-    >>> float((model.predict(X) == y).mean()) > 0.95, left_out.shape
+    >>> model, held_out = fit_stack(table)
+    >>> float((model.predict(X) == y).mean()) > 0.95, held_out.shape
     (True, (300, 2))
     """
     return fit_stacks([table], seed)[0]
@@ -285,13 +285,13 @@ def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
         columns = Columns.of(values, categories)
         if len(columns.feature):
             made, targets = columns.matrix(values), [fit.target() for fit in fits]
-            kernel, left_out = fit_kernel(columns, made, told, np.hstack(targets))
+            kernel, held_out = fit_kernel(columns, made, told, np.hstack(targets))
             end = 0
             for fit, target in zip(fits, targets):
                 mine = slice(end, end := end + target.shape[1])
                 times = _TANGENT if fit.n_classes else 1.0
                 fit.grown["kernel"] = kernel.of_labels(mine).times(times)
-                fit.note("kernel", np.arange(len(values)), times * left_out[:, mine])
+                fit.note("kernel", np.arange(len(values)), times * held_out[:, mine])
 
 
 class _Fit:
@@ -312,7 +312,7 @@ class _Fit:
         self.block = table.values[np.ix_(self.rows, self.columns)]
         self.groups = None if table.groups is None else table.groups[self.rows]
         self.grown: dict[str, _Part] = {}
-        self.left_out: dict[str, Floats] = {}
+        self.held_out: dict[str, Floats] = {}
         least = _FEW_NUMBERS if self.numbers else _FEW
         counts = np.bincount(self.y[self.rows], minlength=2) if self.n_classes else [len(self.rows)]
         self.grows = bool(len(self.columns)) and min(counts) >= least
@@ -343,10 +343,10 @@ class _Fit:
 
     def note(self, part: str, rows: Ints, said: Floats) -> None:
         """What a part that did not see them says of rows of the block."""
-        if part not in self.left_out:
+        if part not in self.held_out:
             start = self.y.mean() if self.numbers else 0.0
-            self.left_out[part] = np.full((len(self.rows), self.width), start)
-        self.left_out[part][rows] = said
+            self.held_out[part] = np.full((len(self.rows), self.width), start)
+        self.held_out[part][rows] = said
 
     def _ridge(self, rows: Ints) -> Points:
         table, y, weights = self.table, self.y[rows], self.weights[rows]
@@ -365,13 +365,13 @@ class _Fit:
         shares = dict(zip(("ridge", "forest", "kernel", "searched"), _SHARES[self.kind]))
         if self.folds is not None:
             self._hold_out()
-        parts = [p for p in shares if p in self.left_out and shares[p] > 0]
+        parts = [p for p in shares if p in self.held_out and shares[p] > 0]
         if not parts:
             return self._ridge_alone(ridge), None
         y, weights = self.y[self.rows], self._all_weights()
         stretch = {p: self._stretch(p, y, weights) for p in parts}
         told = {
-            p: max(_explained(stretch[p](self.left_out[p]), y, self.n_classes, weights), _LEAST)
+            p: max(_explained(stretch[p](self.held_out[p]), y, self.n_classes, weights), _LEAST)
             for p in parts
         }
         best = max(told.values())
@@ -379,7 +379,7 @@ class _Fit:
         share = {p: shares[p] * (told[p] / best) ** power for p in parts}
         total = sum(share.values())
         share = {p: share[p] / total for p in parts}
-        mean = np.sum([share[p] * stretch[p](self.left_out[p]) for p in parts], axis=0)
+        mean = np.sum([share[p] * stretch[p](self.held_out[p]) for p in parts], axis=0)
         slope, shift = 1.0, np.zeros(self.width)
         if self.n_classes:
             slope, _ = fit_slope(mean, y, weights, SPREAD)
@@ -413,7 +413,7 @@ class _Fit:
 
     def _stretch(self, part: str, y: AnyArray, weights: Floats) -> _Line:
         """A part on the scale of the others: log-odds as held-out rows have them."""
-        said = self.left_out[part]
+        said = self.held_out[part]
         if self.numbers:
             return _Line(1.0, np.zeros(1))
         slope, _ = fit_slope(said, y, weights, SPREAD)
