@@ -19,7 +19,6 @@ Boolean features and others differ in the score alone (:func:`_scores`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -56,6 +55,8 @@ _HALF_ROWS, _KEPT = 60.0, 0.5
 #: for a feature than the mean they are, and than the next one; the part of all features they fill;
 #: rows, evenly apart, on which that is found
 _CHEAP, _CHEAPER, _GAP, _FILLS, _SPREAD_ROWS = 0.5, 2.0, 1.3, 0.125, 32
+#: features left out of which it is found what others tell of them: those with the largest scores
+_MOST_PREDICTED = 300
 #: rows of the first part where all can be bought
 _FIRST_ROWS = 64
 #: trees of a forest that scores; rows that it is grown on at most
@@ -253,17 +254,18 @@ class _Acquisition:
     def _sampled(self, least: int) -> list[int]:
         """Offers that are sampled at all: expensive ones only if a sample of all costs little."""
         self.offers.look_ahead(self._ahead())
-        taken: list[int] = []
-        n_features = cost = 0.0
-        for i in self.offers.cheapest_first():
-            new, after = len(self.offers.units[i]), self.offers.cost([*taken, i])
+        order = self.offers.cheapest_first()
+        costs = self.offers.costs_along(order)
+        n_features, cost = 0, 0.0
+        for k, i in enumerate(order):
+            new, after = len(self.offers.units[i]), float(costs[k])
             scarce = _SAMPLE * after > _PART * self.left and cost * self.rows.n_rows > self.left
-            if taken and scarce and after - cost > _TIMES * new * cost / n_features:
-                break
-            if taken and least * after > self.left:  # fewer features on enough rows
-                break
-            taken, n_features, cost = [*taken, i], n_features + new, after
-        return taken
+            if k and scarce and after - cost > _TIMES * new * cost / n_features:
+                return order[:k]
+            if k and least * after > self.left:  # fewer features on enough rows
+                return order[:k]
+            n_features, cost = n_features + new, after
+        return order
 
     def _n_levels(self, kept: Sequence[int], bill: float) -> int:
         cost, k = max(self.offers.cost(kept), CENT), len(self.offers.features(kept))
@@ -386,10 +388,10 @@ class _Acquisition:
         found = np.ones(len(path))
         for i, some in enumerate(path):
             here = np.isin(every, self.offers.features(some))
-            if not here.all():
-                lost = share[~here]
-                told = _predicted(np.hstack([free, values[:, here]]), values[:, ~here])
-                found[i] -= float(lost @ (1 - told))
+            others = np.flatnonzero(~here)
+            most = others[np.argsort(-share[others], kind="stable")[:_MOST_PREDICTED]]
+            predicted = _predicted(np.hstack([free, values[:, here]]), values[:, most])
+            found[i] -= float(share[others].sum() - share[most] @ predicted)
         return found
 
     def _shows_nothing(self, level: int, levels: int) -> bool:
@@ -499,12 +501,12 @@ def standard_ranks(values: Floats) -> Floats:
     """
     if not values.size:
         return np.zeros(values.shape)
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # columns of nothing but gaps
-        ranks = rankdata(values, axis=0, nan_policy="omit").astype(np.float64)
-        spread = np.nanstd(ranks, axis=0)
-        away = (ranks - np.nanmean(ranks, axis=0)) / np.where(spread, spread, np.inf)
-    return np.asarray(np.nan_to_num(away))
+    gaps = np.isnan(values)
+    ranks = rankdata(np.where(gaps, np.inf, values), axis=0)  # gaps come last
+    n = np.maximum((~gaps).sum(axis=0), 1)
+    ranks = np.where(gaps, 0.0, ranks - (n + 1) / 2)
+    spread = np.sqrt((ranks**2).sum(axis=0) / n)
+    return np.asarray(ranks / np.where(spread > 0, spread, np.inf))
 
 
 def _predicted(known: Floats, others: Floats) -> Floats:

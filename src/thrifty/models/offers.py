@@ -54,8 +54,8 @@ class Offers:
         if len(self.units):
             every = np.concatenate(self.units)
             costs = self.cells.margins(self._rows, every).mean(axis=0)
-            ends = np.cumsum([0, *map(len, self.units)])
-            self.prices = np.array([costs[a:b].sum() for a, b in itertools.pairwise(ends)])
+            starts = np.cumsum([0, *map(len, self.units[:-1])])
+            self.prices = np.add.reduceat(costs, starts)
 
     def take(self, some: Sequence[int]) -> None:
         """These are on all rows now, and as good as free."""
