@@ -19,6 +19,7 @@ Boolean features and others differ in the score alone (:func:`_scores`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -489,7 +490,9 @@ def _forest(
     ]
     if ranks:
         made[-1].set_params(bootstrap=True, oob_score=True)
-    told = np.mean([one.fit(x, labels).feature_importances_ for one in made], axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rows that every tree has seen
+        told = np.mean([one.fit(x, labels).feature_importances_ for one in made], axis=0)
     return told, _rank_z(made[-1].oob_decision_function_, ours[0]) if ranks else None
 
 
