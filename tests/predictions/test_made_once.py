@@ -96,3 +96,21 @@ def test_a_purge_takes_the_prefixes_of_several_tasks(tmp_path, monkeypatch):
         made = _counted(monkeypatch)
         life.predict(tasks, new.copy(), stop=thrifty.Sure(0.8))
         assert made == [1, 1]
+
+
+def test_what_is_worth_its_price_is_the_same_in_memory_and_reopened(tmp_path):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
+    y = (X[:, 1] + X[:, 3] + rng.normal(size=60) > 0).astype(int)
+    found = []
+    with thrifty.Lifetime(random_state=0) as life:
+        life.learn("ill", X, y, spend="80 %")
+        found.append(life.predict("ill", new.copy(), stop=thrifty.Worth(0.002)))
+    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
+        life.learn("ill", X, y, spend="80 %")
+        found.append(life.predict("ill", new.copy(), stop=thrifty.Worth(0.002)))
+    with thrifty.Lifetime.open(tmp_path / "life.db") as life:
+        found.append(life.predict("ill", new.copy(), stop=thrifty.Worth(0.002)))
+    for one in found[1:]:
+        np.testing.assert_array_equal(one.probabilities, found[0].probabilities)
+        assert one.stopped == found[0].stopped

@@ -164,7 +164,7 @@ class TasksTogether:
         if data is not None:
             self._made[key] = joint_from_dict(data)
             return self._made[key]
-        self._made[key] = joint_prefixes(
+        made = joint_prefixes(
             tables,
             lambda: [prefixes_of(model, cells) for model in models],
             self.weights,
@@ -173,7 +173,8 @@ class TasksTogether:
             estimators,
             models[0].random_state or 0,
         )
-        kept = joint_to_dict(self._made[key])
+        kept = joint_to_dict(made)
         if keeper is not None and kept is not None:
             keeper.put(name, kept)
+        self._made[key] = made if kept is None else joint_from_dict(kept)
         return self._made[key]

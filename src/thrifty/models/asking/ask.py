@@ -198,10 +198,12 @@ def _made(model: AsksForClasses, cells: Cells) -> Orders:
                 model.table_, order, price, model.estimator, seed=seed, choose=without
             )
             own = own_order(model.table_, fixed, order, price, seed)
-        kept[signature] = replace(fixed, pipelines=None), own
-        made = prefixes_to_dict(*kept[signature])
+        made = prefixes_to_dict(fixed, own)
         if model._keeper is not None and made is not None:
             model._keeper.put(fingerprint(model.table_, signature, model.estimator), made)
+        # as a store keeps them: the same bits in memory and reopened
+        alone = replace(fixed, pipelines=None), own
+        kept[signature] = alone if made is None else prefixes_from_dict(made)
     return kept[signature]
 
 
