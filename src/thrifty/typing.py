@@ -8,15 +8,15 @@ stands only in the modules that ``tests/docs/test_any.py`` lists, each a border.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, SupportsFloat, TypeAlias
+from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "AnyArray", "EstimatorLike", "FrameLike", "Fields", "Json", "JsonLike", "KindsLike",
-    "LabelsLike", "MoneyLike", "NaLike", "PerFeatureLike", "PresentLike", "SourceLike",
-    "SparseLike", "TableLike",
+    "AnyArray", "CensoredLike", "EstimatorLike", "FrameLike", "Fields", "Json", "JsonLike",
+    "KindsLike", "LabelsLike", "MoneyLike", "NaLike", "PerFeatureLike", "PresentLike",
+    "SourceLike", "SparseLike", "TableLike",
 ]  # fmt: skip
 
 #: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
@@ -74,5 +74,7 @@ MoneyLike: TypeAlias = SupportsFloat | str | None
 KindsLike: TypeAlias = Mapping[str, str | Sequence[str]] | None
 #: codes that stand for a gap: ["-", 999], or by feature {"weight": [999]}
 NaLike: TypeAlias = Sequence[object] | Mapping[str, object] | None
+#: how "<5" is read among numbers: as 5, as half of it (">100" as 100), or as a gap
+CensoredLike: TypeAlias = Literal["limit", "half", "gap"] | None
 #: which cells exist: a Boolean mask, a frame of one, or a function of (ids, names of features)
 PresentLike: TypeAlias = ArrayLike | FrameLike | Callable[..., ArrayLike]

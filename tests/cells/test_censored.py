@@ -5,10 +5,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import thrifty
+from thrifty import Source
 from thrifty.cells.sources.kinds import read_column
+from thrifty.cli import app
 from thrifty.errors import Censored
 
 
@@ -42,6 +46,60 @@ def test_bands_stay_categories_and_codes_stay_gaps():
         assert read_column(column("<5", ">10", "<5"), "band").categories is not None
         read = read_column(column("<5", "7.5", "8.5"), "crp", na={"crp": ["<5"]})
     assert np.isnan(read.values[0]) and read.values[1:].tolist() == [7.5, 8.5]
+
+
+FIVES = {"limit": 5.0, "half": 2.5, "gap": np.nan}
+
+
+@pytest.mark.parametrize(("censored", "five"), FIVES.items())
+def test_a_user_says_how_limits_are_read(censored, five):
+    frame = pd.DataFrame({"crp": ["<5", "7,5", ">100", "12", "<-5", "< 0,5", "3"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Censored)
+        source = Source.from_frame(frame, censored=censored, na=["12"], allow_missing=True)
+    beyond = {"gap": [np.nan] * 3}.get(censored, [100, -5, five / 10])
+    wanted = [five, 7.5, beyond[0], np.nan, *beyond[1:], 3]
+    np.testing.assert_array_equal(source.table()[:, 0].astype(float), wanted)
+    with pytest.raises(thrifty.errors.BadParameter, match="'limit', 'half' or 'gap'"):
+        Source.from_frame(frame, censored="twice")
+
+
+@pytest.mark.parametrize(("censored", "five"), FIVES.items())
+def test_what_was_said_is_kept_for_interviews_predictions_and_updates(tmp_path, censored, five):
+    rng = np.random.default_rng(0)
+    crp = rng.uniform(0, 50, 200)
+    frame = pd.DataFrame({"crp": [f"{v:.1f}" if v > 5 else "<5" for v in crp]})
+    life = thrifty.Lifetime(random_state=0, store=tmp_path / "s.db")
+    life.learn("ill", frame, crp > 9, spend="100 %", censored="limit")
+    life["ill"].update(frame[:50], crp[:50] > 9, censored=censored)
+    life.close()
+    life = thrifty.Lifetime.open(tmp_path / "s.db")
+    numbers = pd.DataFrame({"crp": [five, 7.5, 20]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Censored)
+        said = life.predict("ill", pd.DataFrame({"crp": ["<5", "7.5", "20"]}))
+    np.testing.assert_array_equal(said.probabilities, life.predict("ill", numbers).probabilities)
+    for known, more in (({}, {}), ({}, {"paid": True}), ({"id": "p1"}, {})):
+        asked = life.ask("ill", **known)
+        asked.tell("<5", **more)
+        assert asked.known == {"crp": None if censored == "gap" else five} and asked.next is None
+
+
+def test_a_command_says_how_limits_are_read_and_its_store_keeps_it(tmp_path):
+    crp = np.random.default_rng(0).uniform(0, 50, 200)
+    texts = [f"{v:.1f}" if v > 5 else "<5" for v in crp]
+    table = pd.DataFrame({"crp": texts, "ill": crp > 9})
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    learn = ["learn", str(path), "--label", "ill", "--spend", "100 %"]
+    plain = CliRunner().invoke(app, [*learn, "--store", str(tmp_path / "plain.db")])
+    assert "--censored 'half'" in plain.stderr
+    said = CliRunner().invoke(app, [*learn, "--censored", "half"])
+    assert said.exit_code == 0 and "beyond a limit" not in said.stderr, said.output
+    asked = thrifty.Lifetime.open(tmp_path / "t.db").ask("ill")
+    asked.tell("<5")
+    assert asked.known == {"crp": 2.5}
+    assert CliRunner().invoke(app, [*learn, "--censored", "twice"]).exit_code != 0
 
 
 @pytest.mark.parametrize(("said", "number"), [("1,5", 1.5), ("<2", 2.0), ("3", 3.0), (0.5, 0.5)])

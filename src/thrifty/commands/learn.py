@@ -17,6 +17,7 @@ from thrifty.cells.ledger.ledger import Balance
 from thrifty.cells.prices.price_list import as_price_list
 from thrifty.commands.options import (
     AsJson,
+    BeyondLimits,
     Duplicates,
     GapCodes,
     GapsKnown,
@@ -70,6 +71,7 @@ def register(app: typer.Typer) -> None:
         budget: TotalBudget = None,
         positive: Positive = None,
         na: GapCodes = None,
+        censored: BeyondLimits = None,
         kinds: KindsOf = None,
         duplicates: Duplicates = None,
         gaps_known: GapsKnown = False,
@@ -91,6 +93,7 @@ def register(app: typer.Typer) -> None:
         spec = read_any_file(
             file, label, id=id, features=feature, without=without, spend=spend, budget=budget,
             na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known, store=store,
+            censored=censored,
             positive=positive,
         )  # fmt: skip
         with said_plainly():
@@ -118,6 +121,7 @@ def register(app: typer.Typer) -> None:
         spend: Spend = None,
         budget: TotalBudget = None,
         na: GapCodes = None,
+        censored: BeyondLimits = None,
         kinds: KindsOf = None,
         duplicates: Duplicates = None,
         gaps_known: GapsKnown = False,
@@ -132,6 +136,7 @@ def register(app: typer.Typer) -> None:
         spec = read_any_file(
             file, label, id=id, features=feature, without=without, spend=spend, budget=budget,
             na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known, store=store,
+            censored=censored,
         )  # fmt: skip
         with said_plainly():
             life = _only_looked_at(spec)

@@ -19,8 +19,8 @@ from thrifty.stores.base import open_to_read
 from thrifty.untrusted import visible
 
 __all__ = [
-    "AsJson", "Duplicates", "GapCodes", "GapsKnown", "IdColumn", "KindsOf", "Labels",
-    "LifetimeName", "NoFeatures", "OnlyFeatures", "OnlyTasks", "OtherStore", "Positive",
+    "AsJson", "BeyondLimits", "Duplicates", "GapCodes", "GapsKnown", "IdColumn", "KindsOf",
+    "Labels", "LifetimeName", "NoFeatures", "OnlyFeatures", "OnlyTasks", "OtherStore", "Positive",
     "SourcePath", "Spend", "StorePlace", "SureOf", "TotalBudget", "in_commands", "money",
     "no_formulas", "open_lifetime", "print_json", "said_plainly", "the_only_task", "visible",
 ]  # fmt: skip
@@ -66,6 +66,13 @@ TotalBudget = Annotated[
 GapCodes = Annotated[
     list[str] | None,
     typer.Option(help="Of a table: this stands for a gap, such as 999; several times. It is kept."),
+]
+BeyondLimits = Annotated[
+    str | None,
+    typer.Option(
+        "--censored",
+        help="Of a table: how <5 is read among numbers: limit (5), half (2.5) or gap. It is kept.",
+    ),
 ]
 KindsOf = Annotated[
     list[str] | None,
@@ -191,8 +198,8 @@ _IN_COMMANDS = (
         r"Where values may change, [^;]*; if this is another table, another name=;",
         "If this is another table, give it another name: in a task file;",
     ),
-    (r"\b(spend|budget|kinds|na|without|store|positive|missing)=(?=[\s.,;:)]|$)", r"--\1"),
-    (r"\b(spend|budget|positive|missing)=('[^']*'|[\w.%-]+)", r"--\1 \2"),
+    (r"\b(spend|budget|kinds|na|censored|without|store|positive|missing)=(?=[\s.,;:)]|$)", r"--\1"),
+    (r"\b(spend|budget|positive|missing|censored)=('[^']*'|[\w.%-]+)", r"--\1 \2"),
 )
 
 

@@ -81,6 +81,7 @@ def read_any_file(
     positive: str | None = None,
     budget: str | None = None,
     na: Sequence[str] | None = None,
+    censored: str | None = None,
     kinds: Sequence[str] | None = None,
     duplicates: str | None = None,
     gaps_known: bool = False,
@@ -94,6 +95,7 @@ def read_any_file(
     given = {
         "--label": labels, "--id": id, "--feature": features, "--without": without, "--na": na,
         "--kinds": kinds, "--duplicates": duplicates, "--gaps-known": gaps_known,
+        "--censored": censored,
     }  # fmt: skip
     if path.suffix in _TABLES:
         file = _of_table(path, labels or (), given)
@@ -119,7 +121,7 @@ def read_any_file(
 def _of_table(path: Path, labels: Sequence[str], given: JsonLike) -> TaskFile:
     """What a task file would say of a table."""
     source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
-    for key in ("id", "duplicates", "gaps_known", "without", "na"):
+    for key in ("id", "duplicates", "gaps_known", "without", "na", "censored"):
         if value := given[f"--{key.replace('_', '-')}"]:
             source[key] = value if isinstance(value, str | bool) else list(value)
     if given["--feature"]:

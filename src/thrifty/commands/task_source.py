@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from thrifty.cells import Source
-from thrifty.cells.sources.gaps import Codes, read_na, with_na
+from thrifty.cells.sources.gaps import Codes, read_na, with_censored, with_na
 from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
 from thrifty.commands.options import in_commands, visible
@@ -40,7 +40,7 @@ __all__ = ["Knowledge", "OpenedSource", "open_source", "read_csv", "the_pandas"]
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 #: of a table that is read as a whole
-_WHOLE = {"na", "duplicates", "gaps_known"}
+_WHOLE = {"na", "censored", "duplicates", "gaps_known"}
 _CALL = {
     "callable", "examples", "features", "boolean", "kinds", "idempotent", "name", "allow_missing",
     "max_examples", "max_features", "max_cells", "concurrency", "per_second", "timeout", "attempts",
@@ -153,13 +153,12 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     told = dict(given.get("kinds") or {})
     as_words = {label for label in labels if told.pop(label, None) == "category"}
     kinds = known.of(frame[list(features)], told)
+    na = with_na(known.na, read_na(with_censored(given.get("na"), given.get("censored")))) or None
     if file.lenient and not given.get("features"):
-        codes, quiet = with_na(known.na, read_na(given.get("na"))), not file.tasks
-        features = _usable(frame, features, kinds, codes, known.features, quiet)
+        features = _usable(frame, features, kinds, na or {}, known.features, not file.tasks)
         if "id" not in given:
             _hint_at_ids(frame[features])
-    table, na = frame[list(features)], with_na(known.na, read_na(given.get("na"))) or None
-    present = None
+    table, present = frame[list(features)], None
     if given.get("gaps_known"):  # what is empty in the file costs nothing to know
         whole = Source.from_frame(table, kinds=kinds or None, allow_missing=True, na=na)
         present = ~np.isnan(np.asarray(whole.table(), dtype=np.float64))

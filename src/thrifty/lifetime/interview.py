@@ -19,7 +19,7 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Owned, Source
 from thrifty.cells.cells import open_cells
-from thrifty.cells.sources.gaps import as_written
+from thrifty.cells.sources.gaps import as_written, censored_of
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lazy.stopping import StoppingRule
@@ -186,8 +186,7 @@ class Interview:
         Parameters
         ----------
         value : number or str
-            a number, as a number or as learning reads it ("1,5", "<5": the limit), or the word of a
-            category
+            a number, as a number or as learning reads it ("1,5", "<5"), or the word of a category
         feature : str or None
             which cell it is, to be safe: anything but the wanted one is refused
         paid : bool
@@ -195,9 +194,11 @@ class Interview:
         """
         wanted = self._check_wanted(feature)
         f, name = self._features.index(wanted.feature), wanted.feature
+        gap = False
         if isinstance(value, str) and not wanted.words:
-            value = as_written(value)
-        self._values[0, f] = self._number(name, value)
+            value = as_written(value, censored_of(self._doors.settings.na))
+            gap = value is None
+        self._values[0, f] = np.nan if gap else self._number(name, value)
         try:
             self.cost += self._book(f, paid)
         except BaseException:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from thrifty.agnostic import Rule, as_rule
 from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
+from thrifty.cells.sources.gaps import with_censored
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answering import Answering, Answers, Promise
@@ -31,7 +32,15 @@ from thrifty.stores.base import StoreLike
 from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, row_seed
-from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
+from thrifty.typing import (
+    CensoredLike,
+    JsonLike,
+    KindsLike,
+    LabelsLike,
+    MoneyLike,
+    NaLike,
+    TableLike,
+)
 from thrifty.wrapped import Metered
 
 if TYPE_CHECKING:
@@ -147,15 +156,15 @@ class Lifetime:
     def learn(
         self, name: str, X: TableLike, y: LabelsLike | Oracle, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        positive: object = None, sample_weight: object = None, groups: object = None,
-        good: bool | None = None,
+        censored: CensoredLike = None, positive: object = None, sample_weight: object = None,
+        groups: object = None, good: bool | None = None,
     ) -> Learned: ...  # fmt: skip
 
     @overload
     def learn(
         self, name: Sequence[str], X: TableLike, y: Any, *, spend: MoneyLike = None,
         features: Sequence[str] | None = None, kinds: KindsLike = None, na: NaLike = None,
-        positive: object = None, good: bool | None = None,
+        censored: CensoredLike = None, positive: object = None, good: bool | None = None,
     ) -> dict[str, Learned]: ...  # fmt: skip
 
     def learn(
@@ -168,6 +177,7 @@ class Lifetime:
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        censored: CensoredLike = None,
         positive: object = None,
         sample_weight: object = None,
         groups: object = None,
@@ -206,6 +216,9 @@ class Lifetime:
             codes that stand for a gap: ``["-", 999]``, or by feature ``{"weight": [999]}``; kept
             as ``kinds`` are. Words in a column that is numeric but for one or two of them are found
             by themselves, with a warning. Rows without a label are left out, with another
+        censored : str or None
+            how "<5" is read among numbers: "limit", 5; "half", 2.5 (of ">100" the limit); "gap";
+            kept as ``na`` is. None: as kept, else the limit, with a warning
         positive : object
             of two classes the one of interest, "ill" for instance; of several tasks one for all, or
             a mapping by name. None: 1, True, yes or ja, else the rarer. It is kept with the task:
@@ -222,6 +235,7 @@ class Lifetime:
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
+        na = with_censored(na, censored)
         said = TaskOptions(spend, features, kinds, na, positive, sample_weight, groups, good)
         if isinstance(name, str) or not isinstance(name, Sequence):
             return self._learning.learn(name, X, y, said)
@@ -619,6 +633,7 @@ class Lifetime:
         features: Sequence[str] | None = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        censored: CensoredLike = None,
     ) -> Quote:
         """What a task would cost: cells, money, calls, minutes; nothing is bought or written.
 
@@ -628,7 +643,7 @@ class Lifetime:
 
         Parameters
         ----------
-        spend, features, kinds, na : as there
+        spend, features, kinds, na, censored : as there
             as in :meth:`learn`
 
         >>> import numpy as np
@@ -639,7 +654,8 @@ class Lifetime:
         >>> quote.cost <= quote.scratch_cost_at_most == 300, len(life), life.balance().spent
         (True, 0, 0.0)
         """
-        return self._learning.quotes.quote(name, X, y, TaskOptions(spend, features, kinds, na))
+        said = TaskOptions(spend, features, kinds, with_censored(na, censored))
+        return self._learning.quotes.quote(name, X, y, said)
 
     def forget(self, name: str) -> None:
         """Forget a task's model, so that it can be learned again; what it bought stays owned.

@@ -249,7 +249,7 @@ class LifetimeState:
     ) -> Source:
         """What a user brought as a source, its columns read as this lifetime knows them."""
         if na is not None and isinstance(X, Source):
-            raise BadInput("a Source says what stands for a gap when it is made: na= there.")
+            raise BadInput("a Source says what is a gap when it is made: na= and censored= there.")
         if isinstance(X, CallableSource) and X.limits.on_failure == "gap":
             self._refuse_gaps()
         kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}

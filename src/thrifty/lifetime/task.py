@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.prices.money import amount_text, minor_units
+from thrifty.cells.sources.gaps import with_censored
 from thrifty.errors import BadInput, BadParameter
 from thrifty.html import pre_html
 from thrifty.lazy import Estimator
@@ -38,7 +39,16 @@ from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import FeaturesMoved, charge_task
-from thrifty.typing import Json, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
+from thrifty.typing import (
+    CensoredLike,
+    Json,
+    JsonLike,
+    KindsLike,
+    LabelsLike,
+    MoneyLike,
+    NaLike,
+    TableLike,
+)
 
 __all__ = ["Task", "Version", "Versions"]
 
@@ -490,6 +500,7 @@ class Task:
         spend: MoneyLike = None,
         kinds: KindsLike = None,
         na: NaLike = None,
+        censored: CensoredLike = None,
         sample_weight: object = None,
         groups: object = None,
     ) -> Version:
@@ -506,7 +517,7 @@ class Task:
             the new rows; a table that holds the old ones too will do, where rows have ids
         spend : None, number or str
             the most that this update may spend, as in :meth:`thrifty.Lifetime.learn`
-        kinds, na : as there
+        kinds, na, censored : as there
             as in :meth:`thrifty.Lifetime.learn`
         sample_weight, groups : array-like or None
             of the rows of X, as there; groups are those of this update, apart from those that were
@@ -522,6 +533,7 @@ class Task:
         >>> life["ill"].update(X[200:], y[200:]).name, [v.state for v in life["ill"].versions]
         ('ill@2', ['before', 'present'])
         """
+        na = with_censored(na, censored)
         said = TaskOptions(spend, None, kinds, na, None, sample_weight, groups)
         return self._versions.update(self.name, X, y, said)
 

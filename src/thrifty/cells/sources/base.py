@@ -15,7 +15,15 @@ from thrifty import kernels
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import Values, checked_ids, checked_source_name, checked_values
 from thrifty.errors import BadInput
-from thrifty.typing import AnyArray, FrameLike, KindsLike, NaLike, PresentLike, TableLike
+from thrifty.typing import (
+    AnyArray,
+    CensoredLike,
+    FrameLike,
+    KindsLike,
+    NaLike,
+    PresentLike,
+    TableLike,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -193,6 +201,7 @@ class Source(ABC):
         allow_missing: bool = False,
         kinds: KindsLike = None,
         na: NaLike = None,
+        censored: CensoredLike = None,
         duplicates: Duplicates = "refuse",
         present: PresentLike | None = None,
         values: Values = "fixed",
@@ -202,8 +211,10 @@ class Source(ABC):
         Columns that hold only 0 and 1 are Boolean, others are numbers, those of text categories;
         ``kinds={name: "number" | "boolean" | "category" | [categories]}`` says otherwise.
         ``examples`` are ids and need a ``name`` for the source they are ids of. ``na`` are codes
-        that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``. ``duplicates`` says what to
-        do where an id comes more than once: "refuse", or take its "first" or "newest" (last) row.
+        that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``. ``censored`` says how "<5"
+        is read among numbers: as the "limit" (unless said), as "half" of it, or as a "gap".
+        ``duplicates`` says what to do where an id comes more than once: "refuse", or take its
+        "first" or "newest" (last) row.
         ``values`` says what a cell is: "fixed", so that another value for a known id is an error
         that names the cells, or "newest", so that it counts from then on; it is not paid again, and
         what was learned on stays as it was.
@@ -216,12 +227,14 @@ class Source(ABC):
         ArraySource(3 examples x 3 features)
         """
         from thrifty.cells.sources.array import ArraySource, SparseSource
+        from thrifty.cells.sources.gaps import with_censored
 
         made: Source
         if hasattr(X, "tocsr"):
             made = SparseSource(X, feature_names)
         else:
             gaps = allow_missing or present is not None
+            na = with_censored(na, censored)
             made = ArraySource(X, feature_names, allow_missing=gaps, kinds=kinds, na=na)
         return made._with_present(present, examples, name, duplicates, values)
 
@@ -235,6 +248,7 @@ class Source(ABC):
         kinds: KindsLike = None,
         lazily: bool = False,
         na: NaLike = None,
+        censored: CensoredLike = None,
         duplicates: Duplicates = "refuse",
         present: PresentLike | None = None,
         values: Values = "fixed",
@@ -246,7 +260,8 @@ class Source(ABC):
         ``examples`` are ids, for instance ``frame.index``, and need a ``name`` for the source: the
         same id of the same source is the same example, and what was paid for it is not counted
         again. ``lazily``: a column that is no feature, dates for instance, is an error only when it
-        is needed. ``na`` are codes that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``.
+        is needed. ``na`` are codes that stand for a gap, ``["-", 999]`` or ``{"weight": [999]}``;
+        ``censored`` says how "<5" is read, as in :meth:`from_array`.
         ``duplicates`` says what to do where an id comes more than once: "refuse", or take its
         "first" or "newest" (last) row; labels may then come for all the rows, or for those kept.
         ``present`` says which cells exist, as in :meth:`from_array`; ``present=frame.notna()``
@@ -254,8 +269,10 @@ class Source(ABC):
         ``values``, "fixed" or "newest", as in :meth:`from_array`.
         """
         from thrifty.cells.sources.array import frame_source
+        from thrifty.cells.sources.gaps import with_censored
 
         gaps = allow_missing or present is not None
+        na = with_censored(na, censored)
         source = frame_source(frame, allow_missing=gaps, kinds=kinds, lazily=lazily, na=na)
         source.index = getattr(frame, "index", None)
         return source._with_present(present, examples, name, duplicates, values)

@@ -17,20 +17,23 @@ from numpy.typing import NDArray
 
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.errors import BadInput, BadParameter, Censored, TakenForGap
-from thrifty.typing import AnyArray, NaLike, PresentLike
+from thrifty.typing import AnyArray, CensoredLike, NaLike, PresentLike
 
 __all__ = [
     "Codes",
     "GAPS",
     "PresentSource",
     "as_written",
+    "censored_of",
     "decimal_commas",
     "limit_of",
+    "may_halve",
     "say_limits",
     "gap_words",
     "read_na",
     "read_present",
     "say_gaps",
+    "with_censored",
     "with_na",
     "without_na",
 ]
@@ -43,6 +46,8 @@ GAPS = frozenset(
 #: codes by feature; those under "" hold for every feature
 Codes = Mapping[str, Sequence[object]]
 
+#: under this the codes say how values beyond a limit are read, so that both are kept together
+_LIMITS = "<limits>"
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?$")
 #: beyond a limit of detection: <5, >= 100
 _CENSORED = re.compile(r"\s*(?:[<>≤≥]=?|=[<>])\s*([+-]?[\d.,]*\d(?:[eE][+-]?\d+)?)\s*$")
@@ -77,13 +82,34 @@ def _listed(codes: object) -> list[object]:
     return plain
 
 
+def with_censored(na: NaLike, censored: CensoredLike) -> NaLike:
+    """What stands for a gap, and how a value beyond a limit is read, where that was said.
+
+    >>> censored_of(read_na(with_censored(["-"], "half"))), with_censored(["-"], None)
+    ('half', ['-'])
+    """
+    if censored is None:
+        return na
+    if censored not in ("limit", "half", "gap"):
+        raise BadParameter(f"censored must be 'limit', 'half' or 'gap'; got {censored!r}.")
+    return {**read_na(na), _LIMITS: [censored]}
+
+
+def censored_of(codes: Codes | None) -> str | None:
+    """How values beyond a limit are read; None: nobody said it."""
+    said = (codes or {}).get(_LIMITS)
+    return str(said[-1]) if said else None
+
+
 def with_na(kept: Codes | None, new: Codes) -> dict[str, list[object]]:
-    """Both together.
+    """Both together; how values beyond a limit are read is said by the new ones.
 
     >>> with_na({"": ["-"]}, {"": ["-", 9], "a": [1]})
     {'': ['-', 9], 'a': [1]}
     """
     both: dict[str, list[object]] = {name: list(codes) for name, codes in (kept or {}).items()}
+    if _LIMITS in new:
+        both.pop(_LIMITS, None)
     for name, codes in new.items():
         there = both.setdefault(name, [])
         there += [code for code in codes if code not in there]
@@ -157,18 +183,32 @@ def limit_of(text: str) -> str | None:
     return None if found is None else found.group(1)
 
 
-def as_written(text: str) -> float | str:
-    """A number as columns of numbers write it; the text itself where it is none.
+def may_halve(text: str) -> bool:
+    """Whether half of a censored value's limit lies beyond it, too: that of "<5" does.
+
+    >>> may_halve("<= 5"), may_halve(">100"), may_halve("<-5")
+    (True, False, False)
+    """
+    return ">" not in text and "≥" not in text and "-" not in text.lower().partition("e")[0]
+
+
+def as_written(text: str, censored: str | None = None) -> float | str | None:
+    """A number as columns of numbers write it; the text itself where it is none, None: a gap.
 
     >>> as_written("1,5"), as_written("<5"), as_written("1,5e3"), as_written("high")
     (1.5, 5.0, 1500.0, 'high')
+    >>> as_written("<0,5", "half"), as_written(">100", "half"), as_written("<5", "gap")
+    (0.25, 100.0, None)
     """
     limit = limit_of(text)
     said = (text if limit is None else limit).strip()
     try:
-        return float(said.replace(",", ".") if _COMMA.match(said) else said)
+        number = float(said.replace(",", ".") if _COMMA.match(said) else said)
     except ValueError:
         return text
+    if limit is not None and censored == "gap":
+        return None
+    return number / 2 if limit is not None and censored == "half" and may_halve(text) else number
 
 
 def say_limits(name: str, texts: Sequence[str], n: int) -> None:
@@ -176,7 +216,8 @@ def say_limits(name: str, texts: Sequence[str], n: int) -> None:
     shown = ", ".join(sorted(set(texts))[:4])
     warnings.warn(
         f"{name!r} holds {len(texts)} of {n} values beyond a limit ({shown}): each is read as the "
-        f"limit itself. Where they are gaps, say na={sorted(set(texts))[:4]!r}.",
+        "limit itself. To have them read otherwise, say censored='half' or censored='gap'; with "
+        "censored='limit' nothing is said again.",
         Censored,
         stacklevel=2,
     )

@@ -23,9 +23,11 @@ from thrifty.array_types import Floats
 from thrifty.cells.sources.gaps import (
     GAPS,
     Codes,
+    censored_of,
     decimal_commas,
     gap_words,
     limit_of,
+    may_halve,
     say_gaps,
     say_limits,
     without_na,
@@ -140,18 +142,24 @@ def read_column(
         return _numeric(values, name)
     listed = values.astype(object).tolist()
     gaps = np.array([_is_gap(v) for v in listed], dtype=np.bool_)
-    words, limited = tuple[str, ...](), False
+    words, limited = tuple[str, ...](), dict[int, str]()
+    censored = censored_of(na)
     if told in (None, "number"):
-        listed, limited = _with_limits(listed, gaps, name, told)
+        listed, limited = _with_limits(listed, gaps, name, told, censored)
+    if censored == "gap":
+        gaps[list(limited)] = True
     if told is None and (words := _words_among_numbers(listed, gaps, name)):
         gaps |= np.array([isinstance(v, str) and v.strip() in words for v in listed])
         told = "number"
     if told is None:
-        numbers = coded or limited
+        numbers = coded or bool(limited)
         numbers = numbers and all(gap or _like_number(str(v)) for v, gap in zip(listed, gaps))
         told = "number" if numbers else _inferred(listed, gaps, name)
     if told == "number":
-        return replace(_numeric(_numbers(listed, gaps, name), name), gaps=words)
+        cells = _numbers(listed, gaps, name)
+        if censored == "half":
+            cells[[i for i, text in limited.items() if may_halve(text)]] /= 2
+        return replace(_numeric(cells, name), gaps=words)
     if told == "boolean":
         return _booleans(listed, gaps, name)
     declared = told if isinstance(told, tuple) else None
@@ -202,9 +210,13 @@ def _is_gap(value: object) -> bool:
 
 
 def _with_limits(
-    listed: list[object], gaps: NDArray[np.bool_], name: str, told: ToldKind | None
-) -> tuple[list[object], bool]:
-    """A column of numbers with values beyond a limit, "<5", as the limit, and whether it has any.
+    listed: list[object],
+    gaps: NDArray[np.bool_],
+    name: str,
+    told: ToldKind | None,
+    censored: str | None,
+) -> tuple[list[object], dict[int, str]]:
+    """A column of numbers with values beyond a limit, "<5", as the limit, and which these are.
 
     A column that is not said to be of numbers is one where all else is numbers and words for gaps,
     and two numbers differ: "<5", "5-10" and ">10" are categories.
@@ -212,16 +224,17 @@ def _with_limits(
     texts = {i: v for i, v in enumerate(listed) if isinstance(v, str) and not gaps[i]}
     limits = {i: limit for i, v in texts.items() if (limit := limit_of(v)) is not None}
     if not limits:
-        return listed, False
+        return listed, {}
     rest = [v.strip() for i, v in texts.items() if i not in limits]
     there = [v for v in listed if isinstance(v, int | float | np.number)]
     if told is None:
         words = gap_words(rest, len(set(there)), _like_number)
         plain = {*there, *(v for v in rest if v not in words)}
         if len(plain) < 2 or not all(v in words or _like_number(v) for v in rest):
-            return listed, False
-    say_limits(name, [texts[i].strip() for i in limits], len(listed))
-    return [limits.get(i, v) for i, v in enumerate(listed)], True
+            return listed, {}
+    if censored is None:
+        say_limits(name, [texts[i].strip() for i in limits], len(listed))
+    return [limits.get(i, v) for i, v in enumerate(listed)], {i: texts[i] for i in limits}
 
 
 def _words_among_numbers(
