@@ -88,14 +88,18 @@ class Judgement:
 
 
 def again_too_early(
-    bills: Iterable[JsonLike], valid: Mapping[str, float], allowed: Mapping[tuple[str, str], int]
+    bills: Iterable[JsonLike],
+    valid: Mapping[str, float],
+    allowed: Mapping[tuple[str, str], int],
+    derived: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
     """Cells that were billed again while their value was still good: (before the end, at the end).
 
     A cell that is bought once more when everything is bought at the end was billed and then not
     known: neither settled nor in doubt. ``allowed`` are cells that a user gave up; what was billed
     and had no answer may be billed again. What is free is asked again where nobody knows how its
-    call ended: it was not paid twice.
+    call ended: it was not paid twice; nor was what is ``derived`` from a feature that was paid for,
+    whatever else of the example the call asked for.
 
     >>> bill = {"ids": ["p"], "names": ["a"], "calm": False}
     >>> again_too_early([{**bill, "t": 1.0}, {**bill, "t": 2.0}], {}, {})
@@ -103,6 +107,8 @@ def again_too_early(
     >>> again_too_early([{**bill, "t": 1.0}, {**bill, "t": 2.0}], {"a": 0.5}, {})
     ([], [])
     >>> again_too_early([{**bill, "t": 1.0}, {**bill, "t": 2.0, "free": ["p"]}], {}, {})
+    ([], [])
+    >>> again_too_early([{**bill, "t": 1.0}, {**bill, "t": 2.0}], {}, {}, derived={"a"})
     ([], [])
     """
     last: dict[tuple[str, str], float] = {}
@@ -117,7 +123,7 @@ def again_too_early(
                 last[cell] = at
                 if before is None or at - before >= valid.get(name, float("inf")):
                     continue
-                if example in bill.get("free", ()):
+                if name in derived or example in bill.get("free", ()):
                     continue
                 if left[cell] > 0:
                     left[cell] -= 1

@@ -440,7 +440,8 @@ class _Session:
         self._expired_is_bought_again(waiting)
         lines = read_log(room.log)
         bills = [line for line in lines if "amount" in line]
-        twice, unknown = again_too_early(bills, room.valid, self._given_up())
+        derived = {"f1"} if room.money == "derived" else set()
+        twice, unknown = again_too_early(bills, room.valid, self._given_up(), derived)
         if room.jumps and room.valid:  # by a clock that was turned ahead, it had expired
             twice = [t for t in twice if t.split()[1] not in room.valid]
             unknown = [t for t in unknown if t.split()[1] not in room.valid]
