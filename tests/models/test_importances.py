@@ -114,3 +114,24 @@ def test_shaps_tree_explainer():
             said = model.predict(X.iloc[:100])
         assert base + found.sum(axis=1) == pytest.approx(said, abs=1e-6)
         assert model.column_names_[np.abs(found).mean(axis=0).argmax()] == "age"
+
+
+def test_what_was_bought_on_some_rows_only_is_measured_there():
+    """A free column on all rows, a test that tells more on a few: both figures are of those."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    free, test = rng.normal(size=(2, 900))
+    y = rng.random(900) < 1 / (1 + np.exp(-(0.7 * free + 2.5 * test)))
+    prices = thrifty.PriceList({"age": 0, "crp": 10}, currency="EUR")
+    life = thrifty.Lifetime(prices=prices, random_state=0)
+    month = pd.DataFrame({"id": np.arange(900), "age": free, "crp": test})
+    source = thrifty.Source.from_frame(month[["age", "crp"]], examples=month["id"], name="ward")
+    model = life.learn("ill", source, y, spend="1500 EUR").model
+    assert not model.table_.is_whole, "else this is another case"
+    rises = model.permutation_importances()
+    assert next(iter(rises)) == "crp" and rises["crp"][0] > 2 * rises["age"][0]
+    with pytest.raises(thrifty.errors.FeaturesChanged, match=r"lacks crp: [6-9]\d%"):
+        life.predict("ill", month[["age"]])
+    life.predict("ill", source, spend="300 EUR")
+    learned = life["ill"].monitor().auroc_learned
+    assert learned > model.quality_.auc.low, "not of rows that were never bought"

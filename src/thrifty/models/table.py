@@ -83,6 +83,12 @@ class Table:
         """Whether every cell of it was bought."""
         return bool(self.bought.all())
 
+    @property
+    def judged(self) -> Bools:
+        """Rows that say how good a model of it is: of two stages those that the second knows."""
+        known = self.bought if self.first else np.ones((self.n_rows, 1), dtype=bool)
+        return np.asarray(known.all(axis=1))
+
     def prefix(self, k: int) -> Table:
         """The first k features."""
         return self.of_features(np.arange(min(k, len(self.features))))

@@ -305,7 +305,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
             raise BadInput(f"repeats must be an integer, 1 or more; got {repeats!r}.")
         if repeats not in self._rises:
-            table = self.table_.block()
+            table = self.table_ if self.table_.first else self.table_.block()
             with in_one_thread(self.estimator is None):
                 rise = self._rise_of_loss(table, repeats)
             names = [self.feature_names_[f] for f in table.features.tolist()]
@@ -321,9 +321,10 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         if folds is None or table.n_rows < 2 * FOLDS:
             return np.zeros((0, repeats))
         rise = np.zeros((table.width, repeats))
-        share = table.weights / table.weights.sum()
+        judged = table.judged
+        share = table.weights / table.weights[judged].sum()
         for fold in range(FOLDS):
-            out = np.flatnonzero(folds == fold)
+            out = np.flatnonzero((folds == fold) & judged)
             fitted = self._fit_table(table.of_rows(np.flatnonzero(folds != fold)))
             values, y = table.values[out], table.labels[out]
             before = share[out] @ self.losses(values, y, fitted)

@@ -100,7 +100,10 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
         if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
             return None
         said = said_left_out(self.table_, self._fit_table, self._seed)
-        return None if said is None else (said[codes == 0, 1], said[codes == 1, 1])
+        judged = self.table_.judged
+        if said is None or len(np.unique(codes[judged])) != 2:
+            return None
+        return said[judged & (codes == 0), 1], said[judged & (codes == 1), 1]
 
     def __str__(self) -> str:
         return self._in_words(card=True) if hasattr(self, "features_") else repr(self)
