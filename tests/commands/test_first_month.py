@@ -122,6 +122,16 @@ def test_a_code_for_gaps_is_told_once(ward):
     assert "note:" not in again.stderr and "Warning" not in again.stderr
 
 
+def test_what_a_note_says_to_type_is_taken_beside_a_task_file_too(ward):
+    file = ward / "clinic.yaml"
+    file.write_text(file.read_text().replace(", na: [nicht gemacht]", ""))
+    assert "--na 'nicht gemacht'" in run("quote", file).stderr
+    quiet = run("learn", file, "--na", "nicht gemacht", "--kinds", "t0=number", "--without", "t4")
+    assert "note:" not in quiet.stderr and "t4" not in quiet.stderr
+    asked = run("predict", file, "--task", "ill", "--budget", "5000 EUR")
+    assert "taken for gaps" not in asked.stderr, "it is kept"
+
+
 def test_what_is_found_to_be_a_gap_is_said_in_commands(ward):
     told = run("learn", ward / "jan.csv", "--label", "ill", "--id", "patient").stderr
     assert "--na 'nicht gemacht'" in told and "--kinds 't2=category'" in told

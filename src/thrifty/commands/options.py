@@ -40,15 +40,10 @@ Labels = Annotated[
     list[str] | None,
     typer.Option(help="Of a table: a column to learn; several are learned at once."),
 ]
-IdColumn = Annotated[
-    str | None, typer.Option(help="Of a table: the column that names each example.")
-]
-OnlyFeatures = Annotated[
-    list[str] | None, typer.Option(help="Of a table: only these columns are features.")
-]
+IdColumn = Annotated[str | None, typer.Option(help="The column that names each example.")]
+OnlyFeatures = Annotated[list[str] | None, typer.Option(help="Only these columns are features.")]
 NoFeatures = Annotated[
-    list[str] | None,
-    typer.Option(help="Of a table: this column is no feature; may be given several times."),
+    list[str] | None, typer.Option(help="This column is no feature; may be given several times.")
 ]
 Spend = Annotated[
     str | None,
@@ -65,20 +60,17 @@ TotalBudget = Annotated[
 ]
 GapCodes = Annotated[
     list[str] | None,
-    typer.Option(help="Of a table: this stands for a gap, such as 999; several times. It is kept."),
+    typer.Option(help="This stands for a gap, such as 999; several times. It is kept."),
 ]
 BeyondLimits = Annotated[
     str | None,
     typer.Option(
-        "--censored",
-        help="Of a table: how <5 is read among numbers: limit (5), half (2.5) or gap. It is kept.",
+        "--censored", help="How <5 is read among numbers: limit (5), half (2.5) or gap. It is kept."
     ),
 ]
 KindsOf = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Of a table: what a column is, such as tsh=number; several times. It is kept."
-    ),
+    typer.Option(help="What a column is, such as tsh=number; several times. It is kept."),
 ]
 Positive = Annotated[
     str | None,
@@ -87,7 +79,7 @@ Positive = Annotated[
     ),
 ]
 Duplicates = Annotated[
-    str | None, typer.Option(help="Of a table: an id that comes twice: refuse, first or newest.")
+    str | None, typer.Option(help="An id that comes twice: refuse, first or newest.")
 ]
 GapsKnown = Annotated[
     bool, typer.Option("--gaps-known", help="Of a CSV: what is empty is known to be, and free.")

@@ -26,8 +26,9 @@ from typing import Any
 
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.price_list import PricesLike
+from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.typing import Json, JsonLike, MoneyLike
+from thrifty.typing import Fields, Json, JsonLike, MoneyLike
 from thrifty.untrusted import readable
 
 __all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
@@ -89,23 +90,31 @@ def read_any_file(
 ) -> TaskFile:
     """A task file; or a table, of which the options say what a task file would.
 
-    ``spend``, ``budget``, ``positive`` and ``store`` are for both: what is typed counts for what
-    the file says nothing of.
+    What is typed of the columns comes to what the file says of them; ``spend``, ``budget``,
+    ``positive`` and ``store`` count where the file says nothing.
     """
-    given = {
-        "--label": labels, "--id": id, "--feature": features, "--without": without, "--na": na,
-        "--kinds": kinds, "--duplicates": duplicates, "--gaps-known": gaps_known,
-        "--censored": censored,
-    }  # fmt: skip
     if path.suffix in _TABLES:
-        file = _of_table(path, labels or (), given)
-    elif any(given.values()):
-        named = next(option for option, value in given.items() if value)
+        file = _of_table(path, labels or ())
+    elif labels:
         raise BadInput(
-            f"{named} is for tables (.csv, .parquet); {path} is a task file: write it there."
+            f"--label is for tables (.csv, .parquet); {path} is a task file: write it under tasks:."
         )
     else:
         file = read_task_file(path)
+    source: Fields = dict(file.source)
+    for key, value in (("id", id), ("duplicates", duplicates), ("censored", censored)):
+        if value:
+            source[key] = value
+    if features:
+        source["features"] = list(features)
+    if gaps_known:
+        source["gaps_known"] = True
+    if without:
+        source["without"] = [*source.get("without", ()), *without]
+    if na:
+        source["na"] = with_na(read_na(source.get("na")), read_na(na))
+    if kinds:
+        source["kinds"] = {**(source.get("kinds") or {}), **_kinds(kinds)}
     tasks = tuple(
         replace(
             task,
@@ -115,25 +124,17 @@ def read_any_file(
         for task in file.tasks
     )
     limit = file.budget if budget is None else replace(file.budget or Budget(), total=budget)
-    return replace(file, tasks=tasks, budget=limit, store=store or file.store)
+    return replace(file, source=source, tasks=tasks, budget=limit, store=store or file.store)
 
 
-def _of_table(path: Path, labels: Sequence[str], given: JsonLike) -> TaskFile:
-    """What a task file would say of a table."""
-    source: Json = {_TABLES[path.suffix]: path.name, "allow_missing": True}
-    for key in ("id", "duplicates", "gaps_known", "without", "na", "censored"):
-        if value := given[f"--{key.replace('_', '-')}"]:
-            source[key] = value if isinstance(value, str | bool) else list(value)
-    if given["--feature"]:
-        source["features"] = list(given["--feature"])
-    if given["--kinds"]:
-        source["kinds"] = _kinds(given["--kinds"])
+def _of_table(path: Path, labels: Sequence[str]) -> TaskFile:
+    """A table, as a task file would name it."""
     return TaskFile(
         folder=path.parent,
         store=str(path.with_suffix(".db")),
         lifetime="lifetime",
         family={"name": "Models"},
-        source=source,
+        source={_TABLES[path.suffix]: path.name, "allow_missing": True},
         prices=None,
         budget=None,
         tasks=tuple(TaskSpec(label, label) for label in labels),
