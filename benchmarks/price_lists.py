@@ -18,7 +18,7 @@ money buys, with extra trees. The best of them all in hindsight, k included.
 
 Average precision, mean over labels and seeds; leads with 90 % intervals over them. 1,500 rows (60 %
 at most) to learn from. Lines are kept, so that a run can be broken off and go on. Nothing was
-chosen on these lists; what was tried on them is in docs/models.md, *What did not work*.
+chosen on these lists; what was tried is in docs/research/dead_ends.md.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ else
 fi
 head -3 mai-answers.csv
 
-say "June: what became true of them; one patient was never predicted"
+say "June: their outcomes; one patient was never predicted"
 echo "nobody;ja" >> mai-truth.csv
 thrifty outcomes mai-truth.csv --task Sepsis --id Patient --store clinic.db
 

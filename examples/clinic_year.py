@@ -5,7 +5,7 @@
 Every month brings a file as clinics write them: semicolons, decimal commas, dashes for what was not
 measured, patients listed twice, and no outcome yet for those who are still there. In January a
 model of death in hospital is quoted and learned; after that every new patient is predicted, and
-what became true is told a month later. Prices change in April and July, a test is withdrawn in May.
+outcomes are told a month later. Prices change in April and July, a test is withdrawn in May.
 In September a new interface files records under the wrong patient; the monitor finds it. A model
 that was updated on such months is rolled back when the interface is mended. At the end the clinic
 moves to PostgreSQL (a second file, where no address is given), a patient asks to be forgotten, and

@@ -184,7 +184,7 @@ class Doubling(Rule):
     there, for what lies between the bill and 1 + 2 x. What becomes new agrees on every row, so a
     stranger never pushes a good feature back.
     Without the assumption only a cap is proven, on every task: never more than Expansion, because
-    what a portion buys, and those looks, are part of what the whole buys, and both store the same.
+    what a portion buys, and those reads, are part of what the whole buys, and both store the same.
 
     For trees the price is this: a portion may hold another consistent tree than the whole does,
     and only "not much above Expansion" is proven (``thrifty.bounds.doubling``).

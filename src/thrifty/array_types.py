@@ -1,4 +1,4 @@
-"""Short names for arrays of one kind, the same in every room."""
+"""Short names for arrays of one kind, the same in every module."""
 
 from __future__ import annotations
 

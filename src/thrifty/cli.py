@@ -46,7 +46,7 @@ _COMMANDS = {
     ),
     "outcomes": (
         "predict",
-        "Say what became true of rows that were predicted; is the model still as good?",
+        "Record the outcomes of rows that were predicted; is the model still as good?",
     ),
     "show": (
         "bill",

@@ -129,13 +129,13 @@ def part(begins: str) -> list[str]:
     return rows[2:]
 
 
-def test_the_table_names_every_room_and_nothing_else():
+def test_the_table_names_every_module_and_nothing_else():
     home = ROOT / "src" / "thrifty"
     there = {path.stem for path in home.glob("*.py")} - {"__init__"}
     there |= {
         f"{path.parent.relative_to(home).as_posix()}/" for path in home.glob("**/__init__.py")
     } - {"./"}
-    first = [row.split("|")[1] for row in part("The rooms")]
+    first = [row.split("|")[1] for row in part("The modules")]
     named = re.findall(r"`([\w./]+)`", " ".join(first))
     assert len(named) == len(set(named))
     assert there - set(named) == set(), "say on the page what lives there"
@@ -144,7 +144,7 @@ def test_the_table_names_every_room_and_nothing_else():
 
 def test_every_file_that_the_page_names_is_there():
     home = ROOT / "src" / "thrifty"
-    for row in part("The rooms"):
+    for row in part("The modules"):
         folder = re.findall(r"`([\w./]+)`", row.split("|")[1])[-1]
         for name in re.findall(r"`(\w+\.py)`", row.split("|")[2]):
             assert (home / folder / name).is_file(), row

@@ -1,14 +1,26 @@
-"""Pages are short and in the field's words: limits on length, and words that may not come back."""
+"""Pages are short and in the field's words: limits on length, and words that may not come back.
+
+Not in pages, and not in what else a user reads: docstrings, messages, helps, templates, examples.
+"""
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+SOURCE = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("examples/**/*.py")])
+#: what is shown as it stands: pages of the report, scripts of the examples
+SHOWN = sorted(
+    [*ROOT.glob("src/**/*.html"), *ROOT.glob("src/**/*.js"), *ROOT.glob("examples/*.sh")]
+)
 
 #: what a stranger cannot know, and what to say instead
 INSTEAD = {
@@ -28,7 +40,14 @@ INSTEAD = {
     r"rows? that chose nothing": "held-out rows",
     r"no feature by itself": "not used as a feature",
     r"chosen on (?:it|them)": "used for tuning",
-    r"(?:daily|first|few|more|many|several) looks": "samples",
+    r"(?:daily|first|few|more|many|several|two|those|the|of) looks": "samples",
+    r"(?:one|a|the|this|same|each) walk": "pass",
+    r"rooms|(?:every|each|this) room": "modules",
+    r"pilots in hindsight": "baselines, chosen with hindsight",
+    r"nowhere,? but": "a lead from ... on",
+    r"rows that are like it": "kernel model",
+    r"cheap one in the places": "cheap answers aligned with the expensive model's rows",
+    r"all that is won": "wealth of the bettor",
     r"tells? (?:a little|nothing more|most)": "says what a feature explains",
     r"expected, [\d.]+ ?% came": "predicted rate, observed rate",
     r"cells? avoided": "bought n of m values",
@@ -36,6 +55,17 @@ INSTEAD = {
 FORBIDDEN = re.compile(rf"\b(?:{'|'.join(INSTEAD)})\b".replace(" ", r"\s+"), re.I)
 #: identifiers in code and paths are renamed with the code, not here
 CODE = re.compile(r"`[^`\n]+`|\]\([^)]*\)|\"\w+\"")
+
+
+def written(file: Path) -> Iterator[tuple[int, str]]:
+    """Docstrings, messages and comments with their lines; a string of one word is a key."""
+    text = file.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
 
 
 def words(page: Path) -> int:
@@ -86,8 +116,33 @@ def test_a_page_is_in_words_that_a_stranger_reads(page):
     assert found(page.read_text(encoding="utf-8")) == []
 
 
+def test_docstrings_messages_and_comments_are_in_the_same_words():
+    said = [(file, *line) for file in SOURCE for line in written(file)]
+    said += [(file, 0, file.read_text(encoding="utf-8")) for file in SHOWN]
+    assert len(said) > 3_000
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {word!r}; say: {instead(word)}"
+        for file, line, text in said
+        for word in found(text)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_word_is_found_in_a_docstring_a_message_and_a_comment(tmp_path):
+    file = tmp_path / "some.py"
+    file.write_text(
+        'def f(purse):\n    """The shelf of it."""\n    # the dear one\n'
+        "    raise ValueError(f'rows {purse} left by the\\npurse', 'dear')\n",
+        encoding="utf-8",
+    )
+    assert [(at, *found(text)) for at, text in written(file) if found(text)] == [
+        (2, "shelf"), (4, "purse"), (3, "dear"),
+    ]  # fmt: skip
+
+
 def instead(word: str) -> str:
-    return next(better for bad, better in INSTEAD.items() if re.fullmatch(bad, word, re.I))
+    plain = " ".join(word.split())
+    return next(better for bad, better in INSTEAD.items() if re.fullmatch(bad, plain, re.I))
 
 
 def test_a_word_is_found_in_prose_and_not_in_code():

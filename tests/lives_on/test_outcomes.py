@@ -1,4 +1,4 @@
-"""What became true: a model is watched, told worse when it is, and purged rows are gone."""
+"""Observed outcomes: a model is watched, told worse when it is, and purged rows are gone."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
     life.learn("ill", X, y, spend="60 %")
     bought = life.bill()
     new, truth = drawn(400, 4)
-    # One small tree is seldom surer than this on rows that chose nothing.
+    # One small tree is seldom surer than this on held-out rows.
     some = life.predict("ill", new, stop=thrifty.Sure(0.7, give_up=False))
     assert {"sure"} <= set(some.stopped)
     whole = life.predict("ill", drawn(400, 4)[0])

@@ -85,7 +85,7 @@ def learned(n=1500, seed=3, noisy=0.5):
 def test_the_receipt_states_what_was_seen_on_rows_left_out():
     life, X, _ = learned()
     got = life.predict("ill", X, stop=thrifty.Sure(0.9))
-    assert "rows left out that were sure" in got.receipt.promise
+    assert "held-out rows that were sure" in got.receipt.promise
     assert "90 % limit" in got.receipt.promise
     assert life.predict("ill", X.copy(), per_row=2).receipt.promise == ""
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_certified_is_refused_before_a_cell_is_bought():
     assert life.balance().spent == before
     few = thrifty.Lifetime(random_state=0)
     few.learn("few", X[:60], X[:60, 0] > 0, spend="100 %")
-    with pytest.raises(thrifty.errors.BadInput, match="It takes 230 rows"):
+    with pytest.raises(thrifty.errors.BadInput, match="It takes 230 held-out rows"):
         few.predict("few", X[:50].copy(), stop=thrifty.Sure(0.99, certified=True))
 
 

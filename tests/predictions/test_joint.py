@@ -1,4 +1,4 @@
-"""Several tasks at once: one walk, one bill, every task reads every cell that is there."""
+"""Several tasks at once: one pass, one bill, every task reads every cell that is there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def new_rows(seed=1, n=200):
 def test_one_walk_serves_all_tasks_for_fewer_cells_than_one_after_another(life):
     """Cells for each answer that stops as sure; one after another reads what others bought, too.
 
-    Cells alone would not compare them: more rows are sure in one walk (.79 of them, .63 without).
+    Cells alone would not compare them: more rows are sure in one pass (.79 of them, .63 without).
     """
     source, X, Y = new_rows(1)
     answers = life.predict(NAMES, source, stop=thrifty.Sure(0.8))

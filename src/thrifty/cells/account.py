@@ -78,7 +78,7 @@ class FreeAccount:
         self._owned_before = owned.count(self._only) if owned is not None else 0
         #: what went through, a bit per cell
         self.meter = Meter(source.n_examples, source.n_features, owned, self._absent)
-        #: looks that cost something, in their order, where orders make that matter
+        #: reads that cost something, in their order, where orders make that matter
         self.paid_looks: list[tuple[NDArray[np.int64], NDArray[np.uint64]]] = []
         self._spent, self._lines = 0, Lines()
         self._row_costs = np.zeros(source.n_examples, dtype=np.int64)

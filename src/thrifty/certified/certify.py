@@ -257,7 +257,7 @@ class Wealth:
         self._stake = np.concatenate([self._stake, stake])
 
     def log(self, deficit: float) -> float:
-        """Logarithm of all that is won if the deficit was this at the start."""
+        """Log wealth of the bettor who started at this deficit."""
         if not len(self):
             return 0.0
         held = (deficit - self._fallen)[:, None]

@@ -178,7 +178,7 @@ def start_digits(n: int, console: Console, store: Path) -> Callable[[], Digits]:
 
 
 def _ours(store: Path, n: int) -> tuple[list[float], float]:
-    """How good the answers are on the scans that were held out; all from one walk of a scan."""
+    """How good the answers are on the scans that were held out; all from one pass over a scan."""
     _, test = _split()
     X, Y = _scans(n)
     with threadpool_limits(1), Lifetime.open(store) as life:

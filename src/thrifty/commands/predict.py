@@ -1,4 +1,4 @@
-"""``thrifty predict``, ``ask`` and ``outcomes``: answers for new rows, and what became true."""
+"""``thrifty predict``, ``ask`` and ``outcomes``: answers for new rows, and their outcomes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
         task: Annotated[
             list[str] | None,
             typer.Option(
-                help="The task whose model predicts; several are answered in one walk; none: the "
+                help="The task whose model predicts; several are answered in one pass; none: the "
                 "only one."
             ),
         ] = None,
@@ -157,9 +157,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def outcomes(
-        truth: Annotated[
-            str, typer.Argument(help="A CSV of what became true; or a store, only to look.")
-        ],
+        truth: Annotated[str, typer.Argument(help="A CSV of outcomes; or a store, only to look.")],
         task: Annotated[
             str | None,
             typer.Option(help="The task whose model has predicted them; none: the only one."),
@@ -174,14 +172,14 @@ def register(app: typer.Typer) -> None:
         lifetime: LifetimeName = None,
         as_json: AsJson = False,
     ) -> None:
-        """Say what became true of rows that were predicted; is the model still as good?
+        """Record the outcomes of rows that were predicted; is the model still as good?
 
         With a table: thrifty outcomes truth.csv --task diabetes --id patient --store patients.db.
         """
         told = truth.lower().endswith(".csv")
         if not told and (store or id or label):
             raise BadInput(
-                f"what became true must be a CSV; got {truth!r}. A store alone is looked at: "
+                f"outcomes must be a CSV; got {truth!r}. A store alone is looked at: "
                 "thrifty outcomes patients.db --task diabetes."
             )
         where = truth if not told else store or str(Path(truth).with_suffix(".db"))

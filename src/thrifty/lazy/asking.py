@@ -1,6 +1,6 @@
-"""The one way out: what every model of a lifetime can do with a door to new examples.
+"""The one way out: what every model of a lifetime can do with a reader of new examples.
 
-``life.predict`` opens the door, the model asks through it for the cells it needs, row by row, and
+``life.predict`` opens the reader, the model asks it for the cells it needs, row by row, and
 says where each row stopped. A family's estimators implement :class:`Asks`, whatever they are.
 """
 
@@ -36,7 +36,7 @@ class Asked:
     stopped : tuple of str
         why each row stopped: "finished", "sure", "worth", "spend" or "per_row"
     promise : str
-        what was seen of the rule on rows left out, "" where it promises nothing
+        what was seen of the rule on held-out rows, "" where it promises nothing
     """
 
     values: AnyArray
@@ -63,9 +63,9 @@ class Asks(Protocol):
         spend: float | None = None,
         per_row: float | None = None,
     ) -> Asked:
-        """Answer these rows through a door.
+        """Answer these rows through a reader.
 
-        The door's indices are the model's features. ``spend`` and ``per_row`` are in units of the
+        The reader's indices are the model's features. ``spend`` and ``per_row`` are in units of the
         prices, in total and on each row.
         """
 

@@ -68,7 +68,7 @@ class StoppingRule(Protocol):
 
     @property
     def for_trees(self) -> float | None:
-        """The probability, classes weighted equally, that ends a walk; None: trees cannot."""
+        """The probability, classes weighted equally, that ends a row; None: trees cannot."""
         return None
 
     @property
@@ -156,7 +156,7 @@ class Sure(StoppingRule):
     probability : float
         p, above 0 and at most 1
     certified : bool
-        whether the promise must hold by a finite-sample test on rows that chose nothing, in nine
+        whether the promise must hold by a finite-sample test on held-out rows, in nine
         of ten certificates; where it cannot, the prediction says so and buys nothing. For models
     give_up : bool
         whether a row stops, as "hopeless", when held-out rows like it hardly ever became sure; of

@@ -1,7 +1,7 @@
 """One row, interactively: what to ask next, what it costs and why; answers at any time.
 
-It is the walk of a prediction with one row, in which what is known costs nothing and what is not
-cannot be had: where the walk ends, the next cell is wanted. A form, a nurse or a program brings the
+It is the pass of a prediction with one row, in which what is known costs nothing and what is not
+cannot be had: where the pass ends, the next cell is wanted. A form, a nurse or a program brings the
 values. Each is owned by the store from then on (where the row has an id), and booked at its list
 price only where it was paid for. An interview with an id is kept in the store after every answer,
 and goes on after a crash.
@@ -69,8 +69,8 @@ class Interview:
     answers : dict
         of each task an :class:`Answer`, at any time
     known : dict
-        the values that the store owns of the example or that were told, by feature; None: not to
-        be had
+        the values that the store owns of the example or that were told, by feature; None:
+        unavailable
     cost : float
         what was paid for, at list prices
 
@@ -208,7 +208,7 @@ class Interview:
         self._keep(name, value)
 
     def skip(self, *, feature: str | None = None) -> None:
-        """The wanted cell is not to be had: it stays a gap, and costs nothing."""
+        """The wanted cell is unavailable: it stays a gap, and costs nothing."""
         self._keep(self._check_wanted(feature).feature, None)
 
     def close(self) -> None:
@@ -242,7 +242,7 @@ class Interview:
                 if np.isfinite(number):
                     return number
         raise BadInput(
-            f"{feature!r} is a number; got {_shown(value)}. skip() says that it is not to be had."
+            f"{feature!r} is a number; got {_shown(value)}. skip() says that it is unavailable."
         )
 
     # What is kept.

@@ -1,4 +1,4 @@
-"""Several tasks asked of the same rows: one walk for all of them, and one door."""
+"""Several tasks asked of the same rows: one pass for all of them, and one reader."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TasksTogether:
     def answer(
         self, cells: Cells, rows: Ints, stop: object, spend: float | None, per_row: float | None
     ) -> JointPrediction:
-        """All tasks' answers through one door."""
+        """All tasks' answers through one reader."""
         rules = self.rules(stop)
         limited = spend is not None or per_row is not None
         whole = not limited and all(rule is None for rule in rules)
@@ -87,7 +87,7 @@ class TasksTogether:
     def _in_turn(
         self, cells: Cells, rows: Ints, rules: Sequence[StoppingRule | None]
     ) -> JointPrediction:
-        """One after the other through the same door: what one has asked is there for the next."""
+        """One after the other through the same reader: what one has asked is there for the next."""
         parts, read = {}, {}
         for (name, model), rule in zip(self.models.items(), rules):
             asked = model.ask(cells, rows, stop=rule)
@@ -147,7 +147,7 @@ class TasksTogether:
         return {name: m for name, m in self.models.items() if isinstance(m, ModelClassifier)}
 
     def joint(self, cells: Cells) -> JointPrefixes:
-        """Steps of all tasks at the prices of a door; made once, or read from the store."""
+        """Steps of all tasks at the prices of a reader; made once, or read from the store."""
         models = list(self.classifiers.values())
         key = (tuple(cells.prices[self.features_].tolist()), cells.fees, cells.orders)
         if key in self._made:

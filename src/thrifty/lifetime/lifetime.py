@@ -375,7 +375,7 @@ class Lifetime:
     ) -> Prediction | JointPrediction | PredictionFiles:
         """Predict with a task's model, buying what it asks for, row by row, through the ledger.
 
-        With several names one walk of each row serves all of them: one order, one bill, and every
+        With several names one pass of each row serves all of them: one order, one bill, and every
         task reads every cell that is there; see :class:`thrifty.results.JointPrediction`.
 
         Parameters
@@ -760,7 +760,7 @@ class Lifetime:
         return found
 
     def _monitors(self) -> list[Monitor]:
-        """Of each model with outcomes, how its present version does on what became true."""
+        """Of each model with outcomes, how its present version does on observed outcomes."""
         self._refresh()
         return self._outcomes.monitors()
 
@@ -774,7 +774,7 @@ class Lifetime:
         ...     "1 task learned" in life.report(f"{folder}/life.html").read_text()
         True
         """
-        # The room of reports lies above this one: it is asked for by its name.
+        # The package of reports lies above this one: it is asked for by its name.
         made: Path = import_module("thrifty.report").save_report(self, path, title=title)
         return made
 

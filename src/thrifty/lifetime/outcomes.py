@@ -1,4 +1,4 @@
-"""What became true of rows that were predicted, and what it says of the model."""
+"""Observed outcomes of rows that were predicted, and what they say of the model."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Monitor:
 
 
 class Outcomes:
-    """Takes down what became true, and watches the models of one lifetime."""
+    """Takes down outcomes, and watches the models of one lifetime."""
 
     def __init__(self, state: LifetimeState, versions: Versions, runs: PredictionRuns) -> None:
         self._state, self._versions, self._runs = state, versions, runs
@@ -208,7 +208,7 @@ class Outcomes:
         return [self.monitor(name) for name in names if name in self._state.tasks]
 
     def monitor(self, name: str) -> Monitor:
-        """How the present model of a task does on what became true."""
+        """How the present model of a task does on observed outcomes."""
         version = self._versions.present(name)
         self._keep_reference(name)
         known = self._versions.model(name).feature_names_

@@ -36,7 +36,7 @@ _SHOWN = 8
 
 
 def prediction_receipt(cells: Cells, promise: str = "") -> PredictionReceipt:
-    """What went through a door, in all and for each row."""
+    """What went through a reader, in all and for each row."""
     whole = cells.receipt()
     given = {name: getattr(whole, name) for name in Receipt.__slots__}
     given["promise"] = promise or whole.promise
@@ -46,7 +46,7 @@ def prediction_receipt(cells: Cells, promise: str = "") -> PredictionReceipt:
 
 
 class _Answered(ABC):
-    """Rows that were answered through one door, and what that cost."""
+    """Rows that were answered through one reader, and what that cost."""
 
     _cells: Cells
     receipt: PredictionReceipt

@@ -1,7 +1,7 @@
 """Predictions of a large table, part by part, on many workers: Parquet in, Parquet out.
 
 A part is some row groups of one file, so that no part takes more memory than it must, and only the
-columns that a model may ask for are read. A worker holds no purse: it reads a part, answers it at
+columns that a model may ask for are read. A worker holds no budget: it reads a part, answers it at
 the lifetime's prices, and says what it looked at. The process that keeps the ledger books parts in
 their order, each under an account of its own that can be booked once.
 

@@ -131,7 +131,7 @@ class _StoreKeeper:
 
 
 class PredictionRuns:
-    """Makes predictions through the doors of one lifetime, and books what they cost."""
+    """Makes predictions through the readers of one lifetime, and books what they cost."""
 
     def __init__(self, doors: LifetimeState, progress: Progress) -> None:
         self._doors, self._progress = doors, progress
@@ -184,7 +184,7 @@ class PredictionRuns:
         owned: Owned | None = None,
         count: bool = False,
     ) -> Found:
-        """The answers of a model through a door, not booked yet; ``owned``: None looks it up."""
+        """The answers of a model through a reader, not booked yet; ``owned``: None looks it up."""
         run = self._open_limited(name, model, X, spend, per_row, repr(stop), owned=owned)
         self.remember_for(model)
         told = _count_inputs(model, run) if count else None
@@ -233,7 +233,7 @@ class PredictionRuns:
         per_row: MoneyLike,
         weights: Mapping[str, float] | None,
     ) -> JointPrediction:
-        """The answers of several tasks from one walk; see :meth:`thrifty.Lifetime.predict`."""
+        """The answers of several tasks from one pass; see :meth:`thrifty.Lifetime.predict`."""
         tasks, title = self.together(models, weights), ", ".join(models)
         run = self._open_limited(title, tasks, X, spend, per_row, repr(stop), repr(weights))
         with self._left_where_it_fails(run), self._progress.shown(title, run.cells, self._doors):
@@ -295,7 +295,7 @@ class PredictionRuns:
 
         return Metered.of(readable, run.cells, confidence, budget, booked)
 
-    # Doors.
+    # Readers.
 
     def _open_limited(
         self,
@@ -307,7 +307,7 @@ class PredictionRuns:
         *said: str,
         owned: Owned | None = None,
     ) -> Run:
-        """A door to the examples that a model is to predict; ``said``: what else the call says.
+        """A reader of the examples that a model is to predict; ``said``: what else the call says.
 
         One with a limit that broke off goes on under its account: the limit is that of both.
         """
@@ -343,7 +343,7 @@ class PredictionRuns:
         account: str | None = None,
         owned: Owned | None = None,
     ) -> Run:
-        """A door to what this model may ask for: the lifetime's, or one of another library."""
+        """A reader of what this model may ask for: the lifetime's, or one of another library."""
         doors, words, needed = self._doors, getattr(model, "words_", {}), None
         if isinstance(model, Readable):  # it knows gaps or does not
             source = as_source(X, allow_missing=True)

@@ -1,6 +1,6 @@
 """Forgetting one example, wherever a store has put something of it.
 
-Its cells and bought labels, what was answered of it and what became true, interviews, and its rows
+Its cells and bought labels, what was answered of it, its outcomes, interviews, and its rows
 in the tables that models were fitted on, of every version: those models are fitted again without
 it. Rows that a task borrowed from earlier ones have no ids; those that hold the example's values
 are taken out too. What models keep for speed and what a memory knows of single values (controls,

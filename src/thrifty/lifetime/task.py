@@ -542,11 +542,11 @@ class Task:
         return self._versions.rollback(self.name)
 
     def outcomes(self, ids: Sequence[object], y: LabelsLike, *, at: float | None = None) -> Monitor:
-        """What became true of rows that were predicted; and whether the model is still as good.
+        """Record outcomes of rows that were predicted; say whether the model is still as good.
 
-        A test that may be looked at every day: false alarms in at most 5 of 100 years of daily
-        looks (:mod:`thrifty.lifetime.monitoring`). For two classes, and rows of sources whose
-        examples have ids.
+        A test that may be repeated every day: at most 5 in 100 models that stay as good are
+        called worse (:mod:`thrifty.lifetime.monitoring`). For two classes, and rows of sources
+        whose examples have ids.
 
         Parameters
         ----------
@@ -561,7 +561,7 @@ class Task:
         return self._outcomes.tell(self.name, ids, y, at)
 
     def monitor(self) -> Monitor:
-        """How the present version does on what became true so far."""
+        """How the present version does on the outcomes so far."""
         self._state.refresh()
         return self._outcomes.monitor(self.name)
 

@@ -14,7 +14,7 @@ several times more for a feature than the others are left out before anything is
 cost next to nothing beside the others are bought on all rows first, as if they were free.
 
 What is free is read on all rows, what is owned comes first. One label or several, classes, numbers,
-Boolean features and others differ in the score alone (:func:`_scores`).
+Boolean features and others differ in the score alone (:func:`score_features`).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Bought:
     def ranked(self, most: int) -> Ints:
         """Features that were bought, those of the last level first, the best before others.
 
-        Of Boolean features and two classes all that were sampled: each tells a little; of others
+        Of Boolean features and two classes all that were sampled: each explains a little; of others
         the last level alone, since a row is asked for all of them.
         """
         sampled = np.array(sorted(self.columns), dtype=np.int64)

@@ -228,7 +228,7 @@ def _counts(cells: Cells, ends: tuple[int, int], cheap: AnyArray, expensive: Any
 
 
 def _as_expensive(cells: Cells, cheap: int, expensive: int, values: Floats) -> Floats:
-    """Answers of the cheap one in the places that the expensive one gives them."""
+    """Cheap answers, numbered as the expensive feature's categories."""
     mine, theirs = cells.categories.get(cheap), cells.categories.get(expensive)
     if mine is None or theirs is None or mine == theirs:
         return values

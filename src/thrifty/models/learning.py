@@ -307,7 +307,7 @@ def what_is_known(cells: Cells) -> Bools:
 
 
 def read_known(cells: Cells, targets: Sequence[TaskLabels]) -> KnownRows:
-    """All that is known of the rows, as one table of the features that tell most."""
+    """All that is known of the rows, as one table of the features that explain most."""
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets, np.asarray(cells.shared_prices) > 0)
     bought = known[np.ix_(rows, features)]

@@ -209,7 +209,7 @@ def table_from_dict(data: JsonLike) -> Table:
             values[here, j] = _from_bits(column, (int(here.sum()),))
         else:
             values[here, j] = [np.nan if value is None else value for value in column]
-    own = np.array(data["rows"], dtype=np.int64) >= 0  # 0.2 lent rows to other tasks
+    own = np.array(data["rows"], dtype=np.int64) >= 0  # 0.2 shared rows with other tasks
     kept = data.get("background")
     background = None if kept is None else np.array(kept, dtype=np.float64).reshape(k, 2)
     table = Table(

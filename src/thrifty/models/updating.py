@@ -3,7 +3,7 @@
 The features that the model asks for are bought on the new rows, on all of them or on as many of
 each class as the money gives, by the model's cascade (:mod:`thrifty.models.cascade`); with what is
 left, columns that the model has never seen. The new model is fitted on the old rows and the
-new ones together. It is judged on new rows that were left out of its fit, which the present model
+new ones together. It is judged on held-out new rows, which the present model
 has not seen either: both losses are of the same rows.
 """
 
@@ -270,7 +270,7 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
 
     Judged on rows that the old one never saw, by what the new one said without them: that was
     learned from two thirds of its rows, so that a draw is a win, and the old one stays only where
-    the new one loses by more than a standard error of the difference (docs/models.md). Where there
+    the new one loses by more than a standard error of the difference. Where there
     are too few such rows, the one that was fitted on more rows is taken, of as many rows the one
     on more cells.
     """

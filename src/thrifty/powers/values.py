@@ -1,6 +1,6 @@
 """Bought values, checked, and which rows to buy first: where both families touch cells.
 
-Labels are free, so they may choose the rows. Rows with the most extreme labels tell most about the
+Labels are free, so they may choose the rows. Rows with the most extreme labels say most about the
 features behind them: at the top and at the bottom of the labels the features that matter lean to
 one side, the others do not. On monomials of degree 10 over 1,000 features, rows taken alternately
 from both ends need about 25 rows where random ones need 42 and rows from one end alone 80 and more

@@ -5,7 +5,7 @@ walks it through a ledger of its own in memory, which costs nothing and writes n
 would buy and nobody has told is what is asked next. Once it is told all that it wants, the row is
 answered through the lifetime, and booked there under the row's id.
 
-Rows that wait are taken together: one walk, one purchase and one commit for all of them.
+Rows that wait are taken together: one pass, one purchase and one commit for all of them.
 
 Rows of a form as a source: what was told is its answers, what was not is what it wants.
 """
@@ -147,7 +147,7 @@ class _Request:
     reply: Future[Json] = field(default_factory=Future)
 
     def like(self, other: _Request) -> bool:
-        """Whether one walk serves both."""
+        """Whether one pass serves both."""
         mine, its = self.row, other.row
         return (self.task, mine.stop, mine.per_row) == (other.task, its.stop, its.per_row)
 
@@ -200,7 +200,7 @@ class Interviews:
     # What the one worker does.
 
     def _serve(self) -> None:
-        """Reply to the request that waits longest, and to those that one walk serves with it."""
+        """Reply to the request that waits longest, and to those that one pass serves with it."""
         some = self._next()
         if not some:  # others took it along
             return
@@ -300,7 +300,7 @@ class Interviews:
         ]
 
     def _rehearse(self, task: str, model: Asks, rows: Sequence[Row]) -> dict[str, list[str]]:
-        """The walk of rows with a ledger in memory, at the lifetime's prices: what each lacks."""
+        """The pass over rows with a ledger in memory, at the lifetime's prices: what each lacks."""
         state = self.life._state
         settings = replace(state.settings, budget=None)
         runs = PredictionRuns(LifetimeState.in_memory(state.family, settings), Progress(False))

@@ -1,5 +1,5 @@
 """A model's later life in a store: its versions and the examples of each, what it answered and what
-became true, prefixes that were made once and interviews that go on.
+outcomes were seen, prefixes that were made once and interviews that go on.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class OutcomePages(_BesidePages):
         return [(int(v), float(at), unpack_arrays(bytes(b))) for v, at, b in rows]
 
     def add_outcomes(self, task: str, at: float, arrays: dict[str, AnyArray]) -> None:
-        """A batch of what became true: ``examples`` and ``labels``."""
+        """A batch of observed outcomes: ``examples`` and ``labels``."""
         batch = self._next("batch", "outcomes", task=task)
         self._add("outcomes", task=task, batch=batch, at=at, block=pack_arrays(arrays))
 

@@ -147,7 +147,7 @@ CREATE TABLE label_columns (
 );
 """
 
-# A model lives on: predictions, its versions, whom it was learned from, what became true.
+# A model lives on: predictions, its versions, whom it was learned from, outcomes.
 _AFTERWARDS = """
 CREATE TABLE predictions (
     lifetime {int} NOT NULL REFERENCES lifetimes (id),

@@ -212,7 +212,7 @@ def _plain(value: object) -> object:
     return str(value)  # decimals and such: exact as text
 
 
-#: the room of each family, which is opened when a lifetime of it is
+#: the module of each family, which is opened when a lifetime of it is
 _HOMES = {
     "Models": "models",
     **dict.fromkeys(("Lists", "Trees"), "trees"),

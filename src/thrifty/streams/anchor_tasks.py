@@ -163,7 +163,8 @@ class ListStream(TreeStream):
     """Tasks whose targets are decision lists made of ``n_metafeatures`` hidden ones.
 
     ``max_depth`` bounds the tests of a target (fewer where the examples do not suffice);
-    metafeatures have 1 to ``metafeature_depth`` tests. Lazy and seeded, as :func:`trees`.
+    metafeatures have 1 to ``metafeature_depth`` tests. Lazy and seeded,
+    as :func:`thrifty.streams.trees`.
 
     >>> stream = lists(2, n_features=30, n_metafeatures=2, n_examples=300, max_depth=5)
     >>> [task.X.shape for task in stream]

@@ -238,9 +238,9 @@ class LocalChatServer:
     delay : callable
         ``delay(text) -> seconds`` before the reply, to mix up the order
     overcharge : float
-        factor on the tokens that it counts
+        factor on the tokens that are billed
     trouble : mapping or None
-        ``{"upload" | "submit" | "poll" | "download": [status, ...]}``: what the first looks at a
+        ``{"upload" | "submit" | "poll" | "download": [status, ...]}``: what the first polls of a
         batch get instead, in turn; 0 breaks the connection
     status : callable
         ``status(text) -> int`` for each request, alone or in a batch; other than 200 is unbilled

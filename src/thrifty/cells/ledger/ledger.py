@@ -146,7 +146,7 @@ class Ledger:
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self.book, self.budget, self.clock, self.steady = book, budget, clock, steady
-        #: seconds between two looks at what another process is buying
+        #: seconds between two reads of what another process is buying
         self.poll = 0.02
         #: makes the key of a purchase
         self.new_key: Callable[[], str] = lambda: uuid.uuid4().hex

@@ -93,7 +93,7 @@ def _runs(owner: str) -> bool | None:
 
 @lru_cache(maxsize=1)
 def _machine() -> str:
-    """Where process numbers mean the same: this boot, and this room of process numbers.
+    """Where process numbers mean the same: this boot, and this namespace of process numbers.
 
     Two containers may share a host name; each then has process numbers of its own, and would take
     the other's buyers for dead.

@@ -388,7 +388,7 @@ class Source(ABC):
         features : sequence of str
             names
         prices : None, number, sequence, mapping or PriceList
-            a price, a sequence, a mapping or a :class:`PriceList`; None: the lifetime's
+            a price, a sequence, a mapping or a :class:`thrifty.PriceList`; None: the lifetime's
         idempotent : bool
             the provider honours keys; fn then takes ``idempotency_key`` too, and a purchase whose
             end is not known is repeated with its key instead of being in doubt

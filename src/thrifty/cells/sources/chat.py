@@ -93,7 +93,7 @@ class ChatServer:
         tokens that the model may think in each call: reserved, and billed as it counts them.
         "auto": 2,000 for models whose name says that they reason (o3, gpt-5, ...-thinking), else 0
     poll : float
-        seconds between two looks at a batch
+        seconds between two polls of a batch
 
     Refusals (400 to 429, 503, no connection) are known not to be billed, and are tried again or
     reported. Of any other end nobody knows whether it was billed: the purchase is in doubt.

@@ -108,7 +108,7 @@ TextsLike: TypeAlias = Iterable[str] | Mapping[str, str]
 
 
 class QuestionSource(CallableSource):
-    """Texts x questions; made by :meth:`Source.from_questions`."""
+    """Texts x questions; made by :meth:`thrifty.Source.from_questions`."""
 
     def __init__(
         self,

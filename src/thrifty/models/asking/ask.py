@@ -1,4 +1,4 @@
-"""A model asks through a door: all it has, or in order until each row is decided.
+"""A model asks through a reader: all it has, or in order until each row is decided.
 
 *Classes*: order and prefixes are made at the first prediction that may stop, from the table that
 was bought for learning, and kept with the model for the prices they were made for. *Numbers*:
@@ -170,7 +170,7 @@ def _choose(model: AsksForClasses, cells: Cells, compared: int = COMPARED) -> Ch
 
 
 def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
-    """Order and prefixes of a model at the prices of a door; made once for these prices."""
+    """Order and prefixes of a model at the prices of a reader; made once for these prices."""
     return _made(model, cells)[0]
 
 
@@ -208,7 +208,7 @@ def _made(model: AsksForClasses, cells: Cells) -> Orders:
 
 
 def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> Certificate:
-    """The certificate of a rule at the prices of a door; made once."""
+    """The certificate of a rule at the prices of a reader; made once."""
     kept, key = model._certificates, (_signature(model, cells), rule.probability)
     if key not in kept:
         with in_one_thread():

@@ -1,4 +1,4 @@
-"""What was seen of ``Sure`` on rows left out, and the certificate: a finite-sample guarantee.
+"""What was seen of ``Sure`` on held-out rows, and the certificate: a finite-sample guarantee.
 
 *Seen.* Every row of the table has what pipelines without it say (``Prefixes.seen``), so the rule
 can be followed on it: n rows stop, w of them wrong, and a lower limit for the share right.
@@ -84,7 +84,7 @@ def followed(seen: Floats, shares: Floats, rule: StoppingRule) -> tuple[NDArray[
 
 
 def seen_of(prefixes: Prefixes, rule: Sure) -> str:
-    """What was seen of a rule on rows left out of choosing, in a sentence; "" where none stop.
+    """What was seen of a rule on held-out rows, in a sentence; "" where none stop.
 
     Rows weigh what they stand for; the limit is that of as many rows as would say as much.
     """
@@ -97,7 +97,7 @@ def seen_of(prefixes: Prefixes, rule: Sure) -> str:
     off = n * float(w @ wrong / w.sum())
     low = float(beta.ppf(DOUBT, n - off, off + 1)) if off < n else 0.0
     return (
-        f"of {len(w)} rows left out that were sure {int(wrong.sum())} were answered wrongly: at "
+        f"of {len(w)} held-out rows that were sure {int(wrong.sum())} were answered wrongly: at "
         f"least {low:.2f} right (90 % limit)"
     )
 
@@ -123,7 +123,7 @@ def certify(
     levels = [p + (1 - p) * part for part in RUNGS]
     answers, first = _plan(prefixes, levels, p, len(aside))
     if not answers:
-        raise _cannot(p, "on rows left out no answer is that often right")
+        raise _cannot(p, "on held-out rows no answer is that often right")
     passed: tuple[float, str] | None = None
     told = ""
     for level in levels[first:]:
@@ -206,6 +206,6 @@ def _name(prefixes: Prefixes, code: int) -> str:
 def _cannot(p: float, why: str) -> BadInput:
     return BadInput(
         f"Sure({p:g}, certified=True) cannot be certified with what is owned: {why}. It takes "
-        f"{rows_needed(p)} rows that chose nothing and stop with an answer, without an error. "
+        f"{rows_needed(p)} held-out rows that stop with an answer, without an error. "
         "Learn with a larger spend=, ask for less, or leave out certified."
     )

@@ -1,9 +1,9 @@
-"""What prefixes say of rows that chose nothing: whole pipelines, each without a part of the rows.
+"""What prefixes say of held-out rows: whole pipelines, each without a part of the rows.
 
 A prefix that is scaled on rows by which its features were put in order states too much: on wide
 tables rows that stopped after three answers were right in .60 to .65 of the cases where .94 was
 stated. So the order is found again without a third of the rows, and the prefixes of *that* order
-are fitted without them; what they say of the rows left out is what prefixes of this length are
+are fitted without them; what they say of the held-out rows is what prefixes of this length are
 worth.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 
 #: finds an order on the rows of a table
 Choose = Callable[[Table], Order]
-#: rows left out, and the order that was found without them
+#: held-out rows, and the order that was found without them
 Parted = Sequence[tuple[Ints, Order]]
 
 #: each pipeline sees two thirds of the rows, as the mixture's folds do
@@ -73,7 +73,7 @@ class Pipelines:
 def fitted_places(lengths: Sequence[int]) -> list[int]:
     """Of these lengths, by their places: 0, 1, 2, 4, 8, 16, 64, 256, ... and the last.
 
-    Beyond 16 none that is more than an eighth of the last: those are the dearest.
+    Beyond 16 none that is more than an eighth of the last: those are the most expensive.
 
     >>> fitted_places([0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 50])
     [0, 1, 2, 4, 7, 10, 12]
@@ -108,7 +108,7 @@ def cross_fitted(
     table : Table
         with class codes as labels
     parted : Parted
-        rows left out, and the order that was found without them
+        held-out rows, and the order that was found without them
     lengths : sequence of int
         features of each prefix; of another order the first steps that have as many
     """
@@ -130,7 +130,7 @@ def cross_fitted(
 def _pipelines(
     table: Table, parted: Parted, lengths: Sequence[int]
 ) -> Iterator[tuple[Ints, Table, int, Ints]]:
-    """Rows left out, the others, a length by its place, and the columns that it has there."""
+    """Held-out rows, the others, a length by its place, and the columns that it has there."""
     at = {int(f): j for j, f in enumerate(table.features)}
     for out, order in parted:
         rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), out)).weighing_as(table)

@@ -23,8 +23,7 @@ from thrifty.models.table import Table
 __all__ = ["best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping"]
 
 #: of the fall of the log-loss, what may be given up where predictions are all of the bill
-#: (docs/predicting.md, How it works: 4; constants there were chosen on spam, physionet_icu and
-#: slashdot)
+#: (chosen on spam, physionet_icu and slashdot; docs/research/asking.md)
 GIVEN_UP = 0.05
 
 
@@ -87,7 +86,7 @@ def numbers_worth_keeping(
     """The beginning of a table of numbers that so many predictions are worth.
 
     Features stay in the order in which they were bought, the most useful first. The loss of a
-    beginning is the mean square error on rows left out of the better of a line and points over
+    beginning is the mean square error on held-out rows of the better of a line and points over
     bins; without a feature it is the variance.
     """
     if not table.width:

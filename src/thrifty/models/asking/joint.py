@@ -1,4 +1,4 @@
-"""One walk of a row for several tasks: joint prefixes, and rows in rounds along them.
+"""One pass of a row for several tasks: joint prefixes, and rows in rounds along them.
 
 At each step every task that has not stopped answers from all cells that are there. A task stops on
 a row by its own rule, and keeps that answer; the row ends when all tasks have stopped. Where the
@@ -30,7 +30,7 @@ __all__ = ["JointAnswers", "JointPrefixes", "ask_jointly", "joint_prefixes", "ro
 
 #: joint prefixes have so many steps; fewer lengths than alone, since every task is fitted at each
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-#: halves of the rows, for what prefixes say of rows that chose nothing
+#: halves of the rows, for what prefixes say of held-out rows
 FOLDS = 2
 
 

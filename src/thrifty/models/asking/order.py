@@ -26,7 +26,7 @@ __all__ = ["Order", "OrderSearch", "Price", "each_costs", "find_order"]
 Price = Callable[[Sequence[int], Sequence[int]], float]
 
 # Constants of asking in order were chosen on spam, physionet_icu and slashdot, `python
-# benchmarks/predictions.py` (docs/predicting.md, Measured); of each one alone nothing was noted.
+# benchmarks/predictions.py` (docs/research/asking.md); of each one alone nothing was noted.
 #: so many of the best candidates are compared by cross-validation
 COMPARED = 4
 #: bins of the proxy model's trees

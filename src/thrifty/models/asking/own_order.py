@@ -8,7 +8,7 @@ others counts is asked first. Answered is from the prefix of the longest beginni
 order that is known, and what the model says more from all that is known.
 
 Whether it pays is judged by whole pipelines without a third of the rows each: own order, own
-prefixes, own model; only if the log-loss of the rows left out is lower at the same money, three
+prefixes, own model; only if the log-loss of the held-out rows is lower at the same money, three
 standard errors clear, are rows asked so. After the first MOST_STEPS questions the fixed order's
 longer prefixes follow.
 """
@@ -41,7 +41,7 @@ MOST_FEATURES = 64
 #: another cell must promise so many times what the next of the fixed order does; set by hand. What
 #: latent classes promise is exact, as far as they are right
 BEATS = 1.0
-#: standard errors by which rows left out must be answered better
+#: standard errors by which held-out rows must be answered better
 CLEAR = 3.0
 #: after the first pipeline it is given up below so many
 HOPE = 1.0
@@ -255,7 +255,7 @@ def _walked(
     chooser: Chooser, table: Table, order: Order, out: Ints, pipes: Pipelines, fixed: Prefixes,
     steps: int,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """What rows left out are answered after each question, and what they cost until then."""
+    """What held-out rows are answered after each question, and what they cost until then."""
     at = {int(f): j for j, f in enumerate(table.features)}
     width = len(chooser.model.bins)
     which = np.array([at[f] for f in order.features()[:width]], dtype=np.int64)
@@ -281,7 +281,7 @@ def _walked(
 def _gain(
     p: Floats, spent: Floats, pipes: Pipelines, fixed: Prefixes, out: Ints, labels: Ints
 ) -> Floats:
-    """Of each row left out: how much less it loses than with the fixed order at the same money."""
+    """Of each held-out row: how much less it loses than with the fixed order at the same money."""
     each, y = np.arange(len(out)), labels[out]
     ours = -np.log(np.clip(np.array([_stretched(one, y) for one in p[1:]])[:, each, y], 1e-6, 1.0))
     theirs = -np.log(np.clip(pipes.p[pipes.fitted][:, out, y], 1e-6, 1.0))
@@ -311,7 +311,7 @@ def _clear(gains: Floats, weights: Floats) -> float:
 def _steps(
     p: Floats, spent: Floats, fixed: Prefixes, judged: Ints, steps: int
 ) -> tuple[list[Prefix], Floats]:
-    """What a row's own steps cost, how they are scaled, and what they say of rows left out."""
+    """What a row's own steps cost, how they are scaled, and what they say of held-out rows."""
     parts, seen = [], []
     for k in range(1, steps + 1):
         scaling = fit_scaling_cautiously(p[k, judged], fixed.codes, fixed.weights)

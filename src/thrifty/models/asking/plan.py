@@ -21,7 +21,7 @@ GROUPS = 10
 #: a group's own mean counts like so many rows of the overall ratio; set by hand
 PULL = 20.0
 #: of what may be spent, what a plan must use for no other to be asked for; after a look at medical
-#: and tox21_maccs (docs/predicting.md, What did not work)
+#: and tox21_maccs (docs/research/asking.md, What did not work)
 _SPENT = 0.9
 #: held-out rows that say what becomes of a row like them, at least; chances below which rows are
 #: given up, each tried; and the part of the sure rows that has to stay sure. Chosen on nhanes,

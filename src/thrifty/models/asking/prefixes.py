@@ -176,7 +176,7 @@ def fit_prefixes(
     ----------
     choose : Choose or None
         how an order is found on other rows: probabilities are then scaled on rows that chose
-        neither order nor model (:mod:`thrifty.models.asking.cross_fitted`); None: on rows left out
+        neither order nor model (:mod:`thrifty.models.asking.cross_fitted`); None: on held-out rows
         of the models alone
     sizes : sequence of int or None
         steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, ... and all
@@ -196,9 +196,9 @@ def fit_lengths(
     choose: Choose | None = None,
     parted: Parted | None = None,
 ) -> Fits:
-    """The estimator at every length, and what it says of rows left out.
+    """The estimator at every length, and what it says of held-out rows.
 
-    As :func:`fit_prefixes`; ``parted``: rows left out with the orders that were found without
+    As :func:`fit_prefixes`; ``parted``: held-out rows with the orders that were found without
     them, where they are known already.
     """
     classes, codes = np.unique(table.labels, return_inverse=True)
@@ -234,7 +234,7 @@ def fit_lengths(
 
 
 def scaled(fits: Fits, price: Price) -> Prefixes:
-    """Prefixes whose probabilities mean what they say, as far as rows left out can tell."""
+    """Prefixes whose probabilities mean what they say, as far as held-out rows can tell."""
     table, codes, judged, parted = fits.table, fits.table.labels, fits.judged, fits.parted
     lengths = [len(features) for features in fits.beginnings]
     fitted = fitted_places(lengths) if parted else list(range(len(lengths)))

@@ -6,9 +6,9 @@ on is not ``"worth"`` it, because it is ``"hopeless"`` that they become sure, be
 ``"per_row"`` or ``"spend"``, or ``"finished"``: with all that the model has.
 
 Where orders fill several features at once, steps bought one by one can cost more together than
-everything at once. No row pays more than that: a step that would leave the rest dearer than it has
-to be is taken only where most rows like it stop on the way; else all that is left is bought in
-one. A step beyond the price of everything is never taken.
+everything at once. No row pays more than that: a step that would make the rest
+more expensive than it has to be is taken only where most rows like it stop on the way; else all
+that is left is bought in one. A step beyond the price of everything is never taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from thrifty.typing import AnyArray
 __all__ = ["Answers", "Asking", "Get", "ask_in_order"]
 
 #: from so many rows on a plan is followed by its shares instead of its entropy; spam showed that it
-#: should be (docs/predicting.md, How it works: 3), the number itself was set by hand
+#: should be (docs/research/asking.md, Money), the number itself was set by hand
 MANY = 50
 
 Get = Callable[[Ints, Ints], AnyArray]

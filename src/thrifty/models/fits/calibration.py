@@ -131,7 +131,7 @@ def most_supported(p: Floats, y: NDArray[np.int64], weights: Floats) -> Floats:
     At every level the rows that are at least so likely of a class are looked at; the further row
     weighs what rows of the other classes do. One more row was chosen on tmc2007_500, made_wide,
     slashdot and jester_items (`python benchmarks/sure.py`). On medical, yahoo_arts_500 and
-    tox21_maccs it holds at .9 and not at .95 (docs/predicting.md, Measured).
+    tox21_maccs it holds at .9 and not at .95 (docs/research/asking.md, Sure).
 
     >>> p = np.tile([[0.1, 0.9]], (9, 1))
     >>> most_supported(p, np.ones(9, dtype=np.int64), np.ones(9)).tolist()

@@ -2,14 +2,14 @@
 
     f(x) = mean + sum over rows i of a_i exp(-|z - z_i|^2 / d)
 
-z: the columns of the line (:mod:`.line`: numbers cut off and standardised, gaps, categories), each
+z: the columns of the line (numbers cut off and standardised, gaps, categories), each
 times the root of what its feature told a forest, so that features that tell little count little;
 d: the median of |z_i - z_j|^2, or four times to a quarter of it. Where a forest cuts a number in
 two, this goes from row to row without a step, and errs elsewhere. One decomposition of the rows'
 kernel serves any number of labels; width and penalty are those that leave least square error on
-each row left out alone, summed over the labels, which is known without fitting again (Allen, 1974;
+each row without itself, summed over the labels, which is known without fitting again (Allen, 1974;
 Wahba, *Spline Models for Observational Data*, 1990). Constants were chosen on digits, yeast and
-support2; what it gains, and what was tried: docs/models.md, Kernel ridge.
+support2; what it gains, and what was tried: docs/research/buying.md, Mixtures.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from thrifty.typing import Json, JsonLike
 __all__ = ["Design", "Points", "points_from_dict"]
 
 # A feature's prior variance, in squared logits: clip(_PER_CHI (chi - 1), _LEAST, _MOST). Constants
-# of this way of buying and fitting were chosen on nhanes, spam and yeast (docs/models.md, Numbers,
-# categories, gaps); of each one alone nothing was noted.
+# were chosen on nhanes, spam and yeast (docs/research/scorecard.md); of each one alone nothing was
+# noted.
 _PER_CHI = 0.01
 _LEAST = 0.02
 _MOST = 1.0

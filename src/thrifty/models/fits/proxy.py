@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Set by hand for speed: a second where scikit-learn's boosting took 60 on 57 features
-# (docs/predicting.md, How it works: 1).
+# (docs/research/asking.md, Time).
 ROUNDS = 30
 DEPTH = 3
 RATE = 0.2

@@ -1,8 +1,8 @@
 """Extra trees and random forests, grown by scikit-learn and kept as plain arrays.
 
 A fitted object of scikit-learn can only be kept with pickle, which runs code on load, so its trees
-become arrays of nodes here: JSON keeps them, a walk over them answers, and the walk is what is used
-from the start, so that a model says the same before and after a store. A leaf of a forest says
+become arrays of nodes here: JSON keeps them, one pass over them answers, and is used from the
+start, so that a model says the same before and after a store. A leaf of a forest says
 4 (p - 1/2), the tangent of the log-odds: a forest is then a sum of trees like any other, and served
 as one (linear against log-odds of the mean: .000 to .003 of AP on six sets, docs/research).
 """
