@@ -132,6 +132,28 @@ def test_what_a_note_says_to_type_is_taken_beside_a_task_file_too(ward):
     assert "taken for gaps" not in asked.stderr, "it is kept"
 
 
+def test_a_column_that_was_a_label_needs_no_price_and_a_new_one_is_left_out_or_priced(ward):
+    run("learn", ward / "clinic.yaml", "--task", "ill", "--without", "late")
+    text = (ward / "clinic.yaml").read_text()
+    (ward / "late.yaml").write_text(re.sub(r"  - {name: ill.*\n", "", text))
+    run("learn", ward / "late.yaml")
+    pd.read_csv(ward / "feb.csv").assign(new=1.5).to_csv(ward / "more.csv", index=False)
+    typed = ["learn", ward / "more.csv", "--label", "ill", "--update", "--id", "patient"]
+    typed += ["--store", ward / "clinic.db", "--spend", "90 EUR"]
+    refused = said(run(*typed, ok=False))
+    assert "'new'" in refused and "prices: in a task file" in refused and "--without" in refused
+    assert not PYTHON.search(refused)
+    run(*typed, "--without", "new", "--without", "late")
+
+
+def test_what_is_typed_goes_before_what_the_file_says(ward):
+    typed = ["--spend", "200 EUR", "--positive", "gesund"]
+    run("learn", ward / "clinic.yaml", "--task", "ill", *typed)
+    assert 0 < json.loads(run("bill", ward / "clinic.db", "--json").stdout)["spent"] <= 200
+    with thrifty.Lifetime.open(ward / "clinic.db") as life:
+        assert life.tasks[0].positive == "gesund"
+
+
 def test_what_is_found_to_be_a_gap_is_said_in_commands(ward):
     told = run("learn", ward / "jan.csv", "--label", "ill", "--id", "patient").stderr
     assert "--na 'nicht gemacht'" in told and "--kinds 't2=category'" in told

@@ -49,7 +49,7 @@ Spend = Annotated[
     str | None,
     typer.Option(
         help='The most that learning may cost: "300 EUR", or "5 %" of everything. Of a table: all '
-        "labels together; of a task file: each task that says nothing itself."
+        "labels together; of a task file: each task, whatever the file says."
     ),
 ]
 TotalBudget = Annotated[
@@ -177,7 +177,8 @@ _IN_COMMANDS = (
     (r"kinds=\{'([^']+)': '([^']+)'\}", r"--kinds '\1=\2'"),
     (r"na=\[([^\]]*)\]", _codes),
     (r"bring them as texts: y\.astype\(str\)", "say --kinds 'LABEL=category'"),
-    (r"([Ll])eave it out with features=( or without=)?", r"\1eave it out with --without"),
+    (r"([Ll])eave (it|them) out with features=( or without=)?", r"\1eave \2 out with --without"),
+    (r"in prices=", "under prices: in a task file"),
     (r"features=\[\.\.\.\] or --without", "--without"),
     (r"features=\[\.\.\.\] says otherwise", "--feature says otherwise"),
     (r"thrifty\.Sure\(probability\)", "--sure P"),

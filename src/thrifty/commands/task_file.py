@@ -90,8 +90,8 @@ def read_any_file(
 ) -> TaskFile:
     """A task file; or a table, of which the options say what a task file would.
 
-    What is typed of the columns comes to what the file says of them; ``spend``, ``budget``,
-    ``positive`` and ``store`` count where the file says nothing.
+    What is typed goes before what a task file says; codes for gaps, kinds and columns to leave out
+    come to those that it names.
     """
     if path.suffix in _TABLES:
         file = _of_table(path, labels or ())
@@ -118,8 +118,8 @@ def read_any_file(
     tasks = tuple(
         replace(
             task,
-            spend=spend if task.spend is None else task.spend,
-            positive=positive if task.positive is None else task.positive,
+            spend=task.spend if spend is None else spend,
+            positive=task.positive if positive is None else positive,
         )
         for task in file.tasks
     )

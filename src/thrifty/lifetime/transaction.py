@@ -283,11 +283,7 @@ class Transactions:
     def prices_of(self, source: Source, matched: TaskFeatures) -> PricesLike:
         """The lifetime's prices of what a source offers."""
         offered = source.feature_names if matched.match is None else matched.names
-        return prices_here(
-            self._state.settings.prices,
-            source.feature_names,
-            set(offered) if self._state.settings.retired else None,
-        )
+        return prices_here(self._state.settings.prices, source.feature_names, set(offered))
 
     def open_again(self, task: OpenTask) -> Cells:
         """A reader to what is owned of a task's rows by now; nothing can be bought through it."""

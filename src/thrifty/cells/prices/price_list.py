@@ -36,7 +36,8 @@ def read_prices(prices: PerFeatureLike, feature_names: Sequence[str]) -> NDArray
         if lacking:
             raise BadInput(
                 f"every feature needs a price; {len(lacking)} of {n} have none, the first are "
-                f"{lacking[:5]}. Add them (0 where a feature is free)."
+                f"{lacking[:5]}. Say it in prices= (0 where a feature is free), or leave them out "
+                "with features=."
             )
         values = [prices[name] for name in feature_names]
     elif (each := np.asarray(prices, dtype=object)).ndim == 0:

@@ -254,7 +254,8 @@ class _Reader:
         if lacking:
             raise BadInput(
                 f"every feature needs a price; {len(lacking)} of {len(self.names)} have none, the "
-                f"first are {lacking[:5]}. Add them (0 where a feature is free)."
+                f"first are {lacking[:5]}. Say it in prices= (0 where a feature is free), or leave "
+                "them out with features=."
             )
         for name in parents:
             self.own[self.at[name]], self.sold[self.at[name]] = 0, False
