@@ -67,6 +67,8 @@ def serving_model(model: Any, *, rows: bool = True) -> dict[str, object]:
         grid of at most a thousandth of what a feature's cuts span, between the numbers that people
         write. Answers differ a little from those of ``life.predict``
 
+    Examples
+    --------
     >>> from thrifty import TreeClassifier
     >>> tree = TreeClassifier().fit(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [0, 0, 0, 1])
     >>> found = serving_model(tree)

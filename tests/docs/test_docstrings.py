@@ -21,6 +21,33 @@ WORDS = {
 }  # fmt: skip
 
 
+def described(text: str, wanted: tuple[str, ...]) -> tuple[set[str], list[str]]:
+    """Names with an entry in these sections, and lines there that are none: readers would take
+    them for parameters."""
+    lines, title, found, prose = text.split("\n"), "", set(), []
+    for line, below in zip(lines, [*lines[1:], ""]):
+        if re.fullmatch(r"-{3,}", below.strip()):
+            title = line.strip()
+        elif title in wanted and line and not line.startswith((" ", "---")):
+            entry = ENTRY.match(line)
+            found |= {name.lstrip("*") for name in entry[1].split(", ")} if entry else set()
+            prose += [] if entry else [line]
+    return found, prose
+
+
+def given(node: ast.AST) -> set[str] | None:
+    """The names that a function or a class takes; None: a base class or ``**options`` has more."""
+    if isinstance(node, ast.ClassDef):
+        own = [one for one in node.body if getattr(one, "name", "") == "__init__"]
+        if own:
+            return given(own[0])
+        fields = {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+        return None if node.bases else fields
+    of = node.args
+    names = [*of.posonlyargs, *of.args, *of.kwonlyargs, *filter(None, [of.vararg, of.kwarg])]
+    return {one.arg for one in names}
+
+
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
     """(names, what stands in the type's place, the line below) of parameters and attributes."""
     lines, title = text.split("\n"), ""
@@ -58,6 +85,32 @@ def test_every_parameter_has_its_type_and_a_description() -> None:
                 wrong.append(f"{where}: {names} has a type and no description below it")
     assert wrong == []
     assert seen > 300
+
+
+def test_a_parameter_that_is_described_exists_and_prose_stands_elsewhere() -> None:
+    wrong, seen = [], 0
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            where = f"{path.relative_to(SOURCES)}:{node.lineno} {node.name}"
+            text = ast.get_docstring(node) or ""
+            names, prose = described(text, ("Parameters",))
+            _, more = described(text, ("Attributes", "Other Parameters"))
+            there = given(node)
+            seen += len(names)
+            if there is not None and names - there:
+                wrong.append(f"{where} takes no {sorted(names - there)}")
+            wrong += [f"{where}: under Notes or Examples: {line!r}" for line in [*prose, *more]]
+    assert not wrong, "\n".join(wrong)
+    assert seen > 200
+
+
+def test_phantom_parameters_are_found() -> None:
+    text = "One.\n\nParameters\n----------\nspend : int\n    the most\n\nA store keeps it.\n"
+    assert described(text, ("Parameters",)) == ({"spend"}, ["A store keeps it."])
+    tree = ast.parse("def f(a, *, b=1, **more): ...\nclass C:\n    x: int\nclass D(C): ...")
+    assert [given(node) for node in tree.body] == [{"a", "b", "more"}, {"x"}, None]
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,8 @@ class Cells:
         the features as somebody knows them; one that the source lacks is constant 0 and costs
         nothing, so no learner can gain by it. None: those of the source in its order
 
+    Examples
+    --------
     >>> cells = Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))
     >>> cells.get([0, 2], [1]).tolist()
     [[True], [False]]

@@ -148,8 +148,12 @@ def match_features(
     named : bool or None
         whether ``names`` came from a user; None: unless they are x0, x1, ...
 
+    Notes
+    -----
     Returns None where the source has exactly these features in this order.
 
+    Examples
+    --------
     >>> frame = Source.from_array(np.eye(3, dtype=bool), feature_names=["c", "a", "b"])
     >>> match_features(["a", "b", "d"], frame, needed=[0, 1]).place.tolist()
     [1, 2, -1]

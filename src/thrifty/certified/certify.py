@@ -87,6 +87,8 @@ def certify(
         rows whose labels are there already, for instance those that the model learned from. They
         are answered by the oracle; the certificate rests on rows drawn from the others
 
+    Examples
+    --------
     >>> truth = np.random.default_rng(0).random(2000) < 0.02
     >>> from thrifty.certified.plan import agreement
     >>> done = certify(agreement(2000, 0.95), np.full(2000, 0.02), np.zeros(2000, dtype=int),
@@ -290,6 +292,8 @@ class ErrorRates:
     side : array of int
         which kind of answer it is, 0, 1, ...
 
+    Examples
+    --------
     >>> none = np.zeros(3, dtype=bool)
     >>> rates = ErrorRates(np.array([0.01, 0.1, 0.4]), np.zeros(3, dtype=int))
     >>> rates.given(none, none).round(2)

@@ -81,6 +81,8 @@ class Lifetime:
         whether ``learn`` and ``predict`` show a line when they take more than a second: cells,
         money, rate, what is left. None: where the screen is a terminal; False: never
 
+    Notes
+    -----
     A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
     recorded; another family or rule is changed with :meth:`change`.
 
@@ -232,6 +234,8 @@ class Lifetime:
             changes nothing but the bill, which then says of each task whether it is related to the
             others, where a stream knows that
 
+        Notes
+        -----
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
         """
@@ -274,6 +278,8 @@ class Lifetime:
         spend : None, number or str
             the most that each task may spend, as in :meth:`learn`
 
+        Examples
+        --------
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
         >>> learned = life.learn_many(thrifty.streams.trees(5, 50, 2, 400, 3), n_jobs=2)
@@ -409,11 +415,15 @@ class Lifetime:
         id, source : str or None
             of a table in parts: the column that names each row, and what it is a name of
 
+        Notes
+        -----
         A table in parts gives :class:`thrifty.results.PredictionFiles` (docs/howto/scaling_out.md).
 
         A budget that ends before the last row raises :class:`thrifty.errors.BudgetExceeded`; its
         ``prediction`` holds the rows that are answered.
 
+        Examples
+        --------
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
         >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
@@ -501,6 +511,8 @@ class Lifetime:
         per_row : float or None
             the most that may be paid for
 
+        Examples
+        --------
         >>> import numpy as np
         >>> import thrifty
         >>> life = thrifty.Lifetime(random_state=0)
@@ -582,9 +594,13 @@ class Lifetime:
         random_state : int or None
             seed of the rows that are drawn; None: nobody can know them
 
+        Notes
+        -----
         ``thrifty.Sure(0.95)`` is another promise: of rows like those it was learned from, and for
         nothing; this one is of the rows at hand, tested on labels that are bought for it.
 
+        Examples
+        --------
         >>> import numpy as np
         >>> import thrifty
         >>> X = np.random.default_rng(0).random((3000, 4))
@@ -646,6 +662,8 @@ class Lifetime:
         spend, features, kinds, na, censored : as there
             as in :meth:`learn`
 
+        Examples
+        --------
         >>> import numpy as np
         >>> import thrifty
         >>> life = thrifty.Lifetime(prices=thrifty.PriceList([1, 1, 5], currency="EUR"))

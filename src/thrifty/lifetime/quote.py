@@ -88,6 +88,8 @@ class Quote:
         where nothing was said on what to spend: what it costs if the features tell nothing of the
         label; a task that is learned costs between this and ``cost``, mostly ``cost``
 
+    Notes
+    -----
     ``cells`` and ``cost`` are what is likely, whichever way the task is learned.
 
     Cells that are owned cost nothing and are in none of these numbers.

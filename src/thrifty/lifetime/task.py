@@ -523,6 +523,8 @@ class Task:
             of the rows of X, as there; groups are those of this update, apart from those that were
             said before
 
+        Examples
+        --------
         >>> import numpy as np
         >>> import thrifty
         >>> rng = np.random.default_rng(0)

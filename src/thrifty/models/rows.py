@@ -34,6 +34,8 @@ class TaskLabels:
     numbers : array of float or None
         the numbers themselves, NaN where there is none; None for classes
 
+    Examples
+    --------
     >>> target_of_numbers(np.array([3.0, 1.0, np.nan, 2.0, 9.0, 4.0])).codes.tolist()
     [2, 0, -1, 1, 4, 3]
     """

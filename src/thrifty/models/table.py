@@ -55,6 +55,8 @@ class Table:
     groups : array of int or None
         (m,) rows of one group are never parted when some are left out; None: each is its own
 
+    Examples
+    --------
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
     >>> table.prefix(1).features.tolist(), table.is_whole

@@ -252,6 +252,8 @@ class LocalChatServer:
         ``logprob(text) -> float`` of each token of an answer, given to whoever asks for
         log-probabilities; None: it gives none
 
+    Examples
+    --------
     >>> with LocalChatServer(lambda text, question: "yes") as server:
     ...     server.url.startswith("http://127.0.0.1:"), server.billed
     (True, 0)

@@ -32,6 +32,8 @@ class WarmUp:
     delta : float
         the probability with which one of them may be missed, in (0, 1)
 
+    Examples
+    --------
     >>> WarmUp(p_min=0.1, n_metafeatures=8, delta=0.05).n_tasks
     51
     """

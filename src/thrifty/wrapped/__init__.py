@@ -125,6 +125,8 @@ def metered(
     budget : None, number or Budget
         a number, or ``thrifty.Budget(total=..., per_example=...)``: the best answers for it
 
+    Notes
+    -----
     Without ``confidence`` and ``budget`` the predictions are the model's own, to the last bit.
 
     Examples

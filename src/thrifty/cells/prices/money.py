@@ -219,8 +219,12 @@ class Budget:
         the most that may be spent on one example: over the whole lifetime where examples have ids,
         within one task where they are the rows of an array
 
+    Notes
+    -----
     Amounts are numbers, or text with a currency such as ``"250 EUR"``.
 
+    Examples
+    --------
     >>> Budget(total="250 EUR", per_example=20)
     Budget(total='250 EUR', per_task=None, per_example=20)
     """

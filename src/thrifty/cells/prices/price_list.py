@@ -235,6 +235,8 @@ class PriceList:
         single : mapping or None
             prices that the file leaves out
 
+        Examples
+        --------
         >>> rates = {"currency": "USD", "single": {"na": {"code": "84295", "price": 4.81}},
         ...          "draw": {"fee": 9.09, "once_for_any_of": ["na"]}, "free": ["age"]}
         >>> PriceList.from_json(rates).price(["na", "age"])

@@ -38,6 +38,8 @@ class Rates:
     batch : float
         the share of these prices that a batch costs, 0.5 with most providers
 
+    Examples
+    --------
     >>> rates = Rates("0.15 USD", "0.60 USD", cached="0.075 USD", batch=0.5)
     >>> rates.cost(read=1200, written=40), rates.cost(read=1200, written=40, cached=1000)
     (204, 129)

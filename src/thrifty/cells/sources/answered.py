@@ -41,6 +41,8 @@ class Answered:
         takes off its own price; what its row pays once (fees, orders) is owed as long as any cell
         of the row was answered
 
+    Examples
+    --------
     >>> Answered([[1, 0]], cost="0.00042 USD").in_minor_units(np.array([500])).tolist()
     [420]
     >>> Answered([[1, 0], None], failed=["", "not-billed"]).ends(2, 2).tolist()

@@ -420,6 +420,8 @@ class Source(ABC):
             ``on_failure``: what to do with an example on which the provider failed ``tries`` (3)
             times: ``"stop"``, or ``"gap"``, which goes on without its value
 
+        Notes
+        -----
         What a function may return or raise, sync or async:
 
         - a table of values, rows x features
@@ -442,6 +444,8 @@ class Source(ABC):
                 reply.raise_for_status()
                 return reply.json()["values"]
 
+        Examples
+        --------
         >>> def ask(ids, names):
         ...     return [[len(i) > 3 for _ in names] for i in ids]
         >>> lab = Source.from_callable(ask, examples=["ann", "robert"], features=["long"],
@@ -480,6 +484,9 @@ class Source(ABC):
             ``ask(prompt) -> text`` or :class:`thrifty.results.Reply`, sync or async; for a server
             that speaks OpenAI's chat completions, :class:`thrifty.ChatServer`. None: every question
             names its own answerers
+
+        Other Parameters
+        ----------------
         rates : Rates or None
             :class:`thrifty.Rates`, what tokens cost; None: those of ``ask``, else what the package
             ``genai-prices`` says of the model, where it is installed (thrifty[rates])
@@ -502,6 +509,8 @@ class Source(ABC):
             as for :meth:`from_callable`; a call is about one text, 8 at a time, and each text is
             settled or refused by itself
 
+        Examples
+        --------
         >>> def parrot(prompt):
         ...     return '{"1": "yes"}' if "rain" in prompt else '{"1": "no"}'
         >>> from thrifty import Lifetime, Rates

@@ -95,6 +95,8 @@ class ChatServer:
     poll : float
         seconds between two polls of a batch
 
+    Notes
+    -----
     Refusals (400 to 429, 503, no connection) are known not to be billed, and are tried again or
     reported. Of any other end nobody knows whether it was billed: the purchase is in doubt.
     """

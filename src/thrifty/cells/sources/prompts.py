@@ -56,6 +56,8 @@ class Question:
         bank's own. As the question of an :class:`thrifty.Oracle` the last of them is the oracle
         and the others are its cascade
 
+    Examples
+    --------
     >>> Question("Is the patient feverish?").categories
     ('no', 'yes', 'unknown')
     """

@@ -38,6 +38,8 @@ class Bins:
     weight : array of float
         (n_bins,) how much of the training rows fell into each; the last is for gaps
 
+    Examples
+    --------
     >>> bins = make_bins(np.array([1.0, 2.0, 3.0, np.nan]), np.ones(4), max_bins=3)
     >>> bins.names()
     ['< 2', '2 to 3', '>= 3', 'missing']

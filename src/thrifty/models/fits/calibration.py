@@ -31,6 +31,8 @@ class Scaling:
     most : array of float or None
         (classes,) what the probability of each class may be, at least a half; None: anything
 
+    Examples
+    --------
     >>> Scaling(1.0, np.zeros(2))(np.array([[0.2, 0.8]])).round(6).tolist()
     [[0.2, 0.8]]
     >>> Scaling(1.0, np.zeros(2), np.array([0.9, 0.7]))(np.array([[0.2, 0.8]])).round(3).tolist()

@@ -102,6 +102,8 @@ class Quality:
     other : Figure or None
         of two classes the average precision of the other one; None in stores of earlier versions
 
+    Examples
+    --------
     >>> codes = np.array([0] * 30 + [1] * 10)
     >>> right = np.column_stack([1.0 - codes, codes])
     >>> found = quality_of(right, codes, np.ones(40))
