@@ -44,9 +44,11 @@ _ASK = _LEARN + 'life.ask("first").next'
 def run(code: str, src: Path, kernels: str = "") -> tuple[float, float]:
     """CPU seconds and MB of a piece of code in a fresh interpreter; where kernels are kept."""
     kept = {"NUMBA_CACHE_DIR": kernels} if kernels else {}
+    # as users have it: compiled once, then read
+    given = {key: v for key, v in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", code + _COST],
-        env={**os.environ, "PYTHONPATH": str(src), "OMP_NUM_THREADS": "1", **kept},
+        env={**given, "PYTHONPATH": str(src), "OMP_NUM_THREADS": "1", **kept},
         capture_output=True,
         text=True,
         check=True,
