@@ -41,10 +41,10 @@ if _TYPE_CHECKING:
         Rates,
         Source,
     )
-    from thrifty.lazy import Sure, Worth
     from thrifty.lifetime import Lifetime
     from thrifty.models import ModelClassifier, ModelRegressor, Models
     from thrifty.powers import Monomials, Polynomials
+    from thrifty.stopping import Sure, Worth
     from thrifty.trees import Lists, TreeClassifier, Trees
     from thrifty.wrapped import metered
 
@@ -55,10 +55,10 @@ _HOMES = {
     "cells": (
         "Answered", "Budget", "ChatServer", "Oracle", "PriceList", "Question", "Rates", "Source",
     ),
-    "lazy": ("Sure", "Worth"),
     "lifetime": ("Lifetime",),
     "models": ("ModelClassifier", "ModelRegressor", "Models"),
     "powers": ("Monomials", "Polynomials"),
+    "stopping": ("Sure", "Worth"),
     "trees": ("Lists", "TreeClassifier", "Trees"),
     "wrapped": ("metered",),
 }  # fmt: skip

@@ -21,7 +21,7 @@ from thrifty.attempt import Found, KnowsRows, Route
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.protocol import Family, Ordered, attempt_task
+from thrifty.protocol import Family, Ordered
 from thrifty.typing import Json, JsonLike
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "Rule",
     "after_attempt",
     "as_rule",
-    "learn_agnostic",
     "fewest_unrelated",
     "most_unrelated",
     "optimal_allowance",
@@ -243,19 +242,6 @@ def most_unrelated(*, n_tasks: int, n_features: int, k: int) -> float:
     """
     spare = n_features - k
     return min(n_tasks * n_features / k, spare * spare * n_tasks / (k * n_features))
-
-
-def learn_agnostic(
-    family: Family[Known, Labels, Model],
-    rule: Rule,
-    representation: Known,
-    counts: Counts,
-    cells: Cells,
-    labels: Labels,
-) -> tuple[Found[Model], Known, Counts]:
-    """One turn of Algorithm 1 under a rule: what was found, the representation, the counts."""
-    found = attempt_task(family, rule.portions(representation), cells, labels)
-    return found, *after_attempt(family, rule, representation, counts, cells, found)
 
 
 def after_attempt(

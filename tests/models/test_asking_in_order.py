@@ -11,11 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 import thrifty
 from tests.models.tables import table_of
 from thrifty.errors import BadParameter
-from thrifty.lazy.stopping import equal_posterior
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.plan import expected_falls, plan_for
 from thrifty.models.asking.prefixes import fit_prefixes, prefix_sizes
 from thrifty.models.asking.rounds import ask_in_order
+from thrifty.stopping import equal_posterior
 
 PRICES = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.0])
 

@@ -8,11 +8,11 @@ from sklearn.naive_bayes import GaussianNB
 
 import thrifty
 from tests.models.tables import table_of
-from thrifty.lazy.stopping import Worth
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import Prefix, Prefixes
 from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.fits.calibration import Scaling
+from thrifty.stopping import Worth
 
 PLAIN = Scaling(1.0, np.zeros(2))
 

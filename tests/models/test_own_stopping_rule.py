@@ -9,7 +9,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadParameter
-from thrifty.lazy.stopping import Settled, StoppingRule, probability_for_trees, rule_for_models
+from thrifty.stopping import Settled, StoppingRule, probability_for_trees, rule_for_models
 
 
 @dataclass(frozen=True)

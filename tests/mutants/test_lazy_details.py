@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thrifty.lazy.forest import Forest, join
-from thrifty.lazy.walk import balanced_shares
+from thrifty.lazy.walk import Forest, balanced_shares, join
 
 
 def stump(**more):

@@ -36,11 +36,11 @@ from thrifty.commands.options import (
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source, read_csv
 from thrifty.errors import BadInput, BudgetExceeded, Censored
-from thrifty.lazy import Sure
 from thrifty.lifetime import JointPrediction, Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
 from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.prediction import Prediction, probability_columns
+from thrifty.stopping import Sure
 from thrifty.typing import Json
 
 if TYPE_CHECKING:

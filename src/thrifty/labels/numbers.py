@@ -27,10 +27,6 @@ __all__ = [
 
 Said = Literal["classes", "numbers"]
 
-# Whole numbers with more different values than _MANY, and fewer rows of each than _ROWS_EACH, are
-# taken for amounts. Both were set by hand, and not measured: what is in doubt is said.
-_MANY = 20
-_ROWS_EACH = 10
 _SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 
@@ -145,11 +141,12 @@ def read_any_labels(y: LabelsLike, said: Said | None) -> Labels | Numbers:
     return read_classes(in_one_spelling(y))
 
 
-def _are_amounts(array: AnyArray) -> bool:
+def _are_amounts(array: AnyArray, many: int = 20, rows_each: int = 10) -> bool:
+    # both were set by hand, and not measured: what is in doubt is said
     if (array % 1 != 0).any():
         return True
     different = len(np.unique(array))
-    doubtful = different > _MANY and different * _ROWS_EACH > array.size
+    doubtful = different > many and different * rows_each > array.size
     if doubtful:
         warn_user(
             f"the labels are {different} different whole numbers on {array.size} rows, and taken "

@@ -74,10 +74,6 @@ def _by_ids(ids: Sequence[str] | None, y: Any) -> Any:
     return y.iloc[[at[i] for i in ids]]
 
 
-#: rows that are named in the warning
-_NAMED = 3
-
-
 def labels_of_kept(y: Any, kept: tuple[NDArray[np.int64], int] | None) -> Any:
     """Labels of the rows that a source has kept, where they come for all it was made of.
 
@@ -130,10 +126,10 @@ def _is_empty(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def say_left_out(task: str, rows: NDArray[np.int64], n: int) -> None:
+def say_left_out(task: str, rows: NDArray[np.int64], n: int, named: int = 3) -> None:
     """Tell the user which rows have no label."""
     gone = np.setdiff1d(np.arange(n), rows)
-    shown = ", ".join(map(str, gone[:_NAMED].tolist())) + (", ..." if len(gone) > _NAMED else "")
+    shown = ", ".join(map(str, gone[:named].tolist())) + (", ..." if len(gone) > named else "")
     warn_user(
         f"{len(gone)} of {n} rows of {task!r} have no label and are left out (rows {shown}); "
         "nothing is bought on them.",

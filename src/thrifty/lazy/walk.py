@@ -3,11 +3,13 @@
 All examples move together. In one round every example asks, in every tree where it has not
 reached a leaf, for the feature of its node; examples that ask for the same features are served by
 one request. So an example pays exactly for the distinct features on its paths, in about as many
-requests as the trees are deep.
+requests as the trees are deep. What was walked tells the path of one example: what was asked, what
+came, what it cost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,10 +20,103 @@ from thrifty.cells import Budget, Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
 from thrifty.lazy.asking import FINISHED
-from thrifty.lazy.forest import Forest
-from thrifty.lazy.stopping import probability_for_trees
+from thrifty.stopping import probability_for_trees
 
-__all__ = ["Stopping", "Walked", "balanced_shares", "stopping_of", "walk"]
+__all__ = [
+    "Explanation",
+    "Forest",
+    "Step",
+    "Stopping",
+    "Walked",
+    "balanced_shares",
+    "explain",
+    "explain_cells",
+    "join",
+    "stopping_of",
+    "walk",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Node i asks for ``feature[i]`` (-1 at a leaf) and goes on to ``first`` or ``second``.
+
+    Attributes
+    ----------
+    threshold : array of float
+        to the first child if the value is at most this (below it where ``strict``)
+    missing : array of int
+        the child of an example whose value is NaN
+    zero_is_missing : array of bool or None
+        nodes that treat 0 as NaN, or None
+    roots : array of int
+        the first node of each tree
+    strict : bool
+        compare with < instead of <=
+    single : bool
+        values are rounded to float32 before they are compared
+    share : array of float or None
+        the share of each class among the training rows of every node, or None
+    """
+
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    roots: NDArray[np.int64]
+    strict: bool = False
+    single: bool = False
+    zero_is_missing: NDArray[np.bool_] | None = None
+    share: NDArray[np.float64] | None = None
+
+    def features(self) -> NDArray[np.int64]:
+        """Every feature that some node asks for, ascending."""
+        asked = np.unique(self.feature)
+        return asked[asked >= 0]
+
+    def step(self, nodes: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Where examples that stand at these nodes with these values go."""
+        if self.single:
+            values = values.astype(np.float32).astype(np.float64)
+        lost = np.isnan(values)
+        if self.zero_is_missing is not None:
+            # LightGBM's idea of zero
+            lost |= self.zero_is_missing[nodes] & (np.abs(values) <= 1e-35)
+        limits = self.threshold[nodes]
+        to_first = values < limits if self.strict else values <= limits
+        found = np.where(to_first, self.first[nodes], self.second[nodes])
+        return np.where(lost, self.missing[nodes], found)
+
+
+def join(trees: list[Forest]) -> Forest:
+    """Several trees as one forest; their nodes are renumbered one after the other."""
+    sizes = [len(tree.feature) for tree in trees]
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    head = trees[0]
+
+    def moved(name: str) -> NDArray[np.int64]:
+        return np.concatenate([getattr(t, name) + o for t, o in zip(trees, offsets)])
+
+    zero = None
+    if head.zero_is_missing is not None:
+        parts = [t.zero_is_missing for t in trees if t.zero_is_missing is not None]
+        zero = np.concatenate(parts)
+    share = None
+    if head.share is not None:
+        share = np.concatenate([t.share for t in trees if t.share is not None])
+    return Forest(
+        feature=np.concatenate([t.feature for t in trees]),
+        threshold=np.concatenate([t.threshold for t in trees]),
+        first=moved("first"),
+        second=moved("second"),
+        missing=moved("missing"),
+        roots=moved("roots"),
+        strict=head.strict,
+        single=head.single,
+        zero_is_missing=zero,
+        share=share,
+    )
 
 
 @dataclass(frozen=True)
@@ -235,3 +330,92 @@ class _Purse:
         for i in rows[going[rows]].tolist():
             self.why[i] = why
         going[rows] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One question: the feature, the limit it was compared with, the value, what it cost.
+
+    ``threshold`` is NaN where the value was not compared but computed with; ``text`` is the
+    category that the value stands for.
+    """
+
+    tree: int
+    feature: str
+    threshold: float
+    value: float
+    cost: float
+    text: str | None = None
+
+    def __str__(self) -> str:
+        paid = f"paid {self.cost:g}" if self.cost else "known already"
+        limit = "" if np.isnan(self.threshold) else f" (compared with {self.threshold:g})"
+        gap = np.isnan(self.value)
+        said = self.text if self.text is not None else "missing" if gap else f"{self.value:g}"
+        return f"{self.feature} = {said}{limit}, {paid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The steps of one example, its answer, its cells and their cost."""
+
+    example: int
+    steps: tuple[Step, ...]
+    answer: object
+    cells: int
+    cost: float
+
+    def __str__(self) -> str:
+        head = f"example {self.example}: {self.answer} for {self.cells} cells, cost {self.cost:g}"
+        several = len({step.tree for step in self.steps}) > 1
+        lines = [f"  tree {s.tree}: {s}" if several else f"  {s}" for s in self.steps]
+        return "\n".join([head, *lines])
+
+
+def explain(
+    forest: Forest, walked: Walked, example: int, answer: object, cells: Cells
+) -> Explanation:
+    """Walk one example again over the values it has; each feature is paid at its first use."""
+    path: list[tuple[int, int, float, float]] = []
+    for tree, root in enumerate(forest.roots.tolist()):
+        node = root
+        while node != walked.at[example, tree]:
+            f = int(forest.feature[node])
+            value = walked.value(example, f)
+            path.append((tree, f, float(forest.threshold[node]), value))
+            node = int(forest.step(np.array([node]), np.array([value]))[0])
+    return _explained(example, path, answer, cells)
+
+
+def explain_cells(
+    cells: Cells, example: int, features: Sequence[int], answer: object
+) -> Explanation:
+    """What one example was asked for, where the model computes with all of it at once."""
+    values = cells.get([example], list(features))[0] if len(features) else np.zeros(0)
+    path = [(0, f, float("nan"), float(v)) for f, v in zip(features, values)]
+    return _explained(example, path, answer, cells)
+
+
+def _explained(
+    example: int, path: Sequence[tuple[int, int, float, float]], answer: object, cells: Cells
+) -> Explanation:
+    asked = list(dict.fromkeys(f for _, f, _, _ in path))
+    costs = dict(zip(asked, cells.paid_on(example, asked)))
+    names, words = cells.feature_names, cells.categories
+    steps = [
+        Step(tree, names[f], limit, value, costs.pop(f, 0.0), _text(words.get(f), value))
+        for tree, f, limit, value in path
+    ]
+    total = float(sum(step.cost for step in steps))
+    return Explanation(example, tuple(steps), answer, len(asked), total)
+
+
+def _text(words: Sequence[str] | None, value: float) -> str | None:
+    """The category at a place of the list.
+
+    >>> _text(["never", "daily"], 0.0), _text(["never", "daily"], 2.0)
+    ('never', None)
+    """
+    if words is None or np.isnan(value) or not 0 <= value < len(words):
+        return None
+    return str(words[int(value)])

@@ -28,8 +28,6 @@ from thrifty.typing import AnyArray, MoneyLike, TableLike
 __all__ = ["Answering", "Answers", "MemberUse", "Promise"]
 
 _AskMember = Callable[[Ints], tuple[Ints, Floats]]
-#: every subset of the members is a chain that is weighed
-_MOST_MEMBERS = 8
 
 
 @dataclass(frozen=True)
@@ -351,10 +349,10 @@ def _listed(model: _ModelAnswers | None) -> tuple[object, ...]:
     return () if model is None else (model.codes, model.doubt)
 
 
-def _check_members(oracle: Oracle, cascade: Sequence[Oracle]) -> None:
+def _check_members(oracle: Oracle, cascade: Sequence[Oracle], most: int = 8) -> None:
     """Members say how sure they are, answer with the oracle's classes, and have their own names."""
-    if len(cascade) > _MOST_MEMBERS:
-        raise BadInput(f"a cascade has at most {_MOST_MEMBERS} members; got {len(cascade)}.")
+    if len(cascade) > most:  # every subset of the members is a chain that is weighed
+        raise BadInput(f"a cascade has at most {most} members; got {len(cascade)}.")
     names = [oracle.name]
     for one in cascade:
         if not isinstance(one, Oracle):

@@ -22,10 +22,10 @@ from thrifty.cells.cells import open_cells
 from thrifty.cells.sources.gaps import as_written, censored_of
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState
 from thrifty.models.asking.joint import ask_jointly
+from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages
 from thrifty.typing import Json
 

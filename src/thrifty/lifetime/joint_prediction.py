@@ -10,13 +10,13 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asked, Asks
-from thrifty.lazy.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.lifetime.prediction import JointPrediction, Prediction
 from thrifty.models import ModelClassifier
 from thrifty.models.asking.ask import prefixes_of
 from thrifty.models.asking.certificate import seen_of
 from thrifty.models.asking.joint import JointPrefixes, ask_jointly, joint_prefixes
 from thrifty.models.asking.stored import joint_fingerprint, joint_from_dict, joint_to_dict
+from thrifty.stopping import StoppingRule, Sure, rule_for_models
 
 __all__ = ["TasksTogether", "read_weights"]
 

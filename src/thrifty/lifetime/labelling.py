@@ -274,10 +274,6 @@ class LabelCells:
         return np.where(np.isnan(said), -1.0, said).astype(np.int64)
 
 
-#: classes with fewer rows teach nothing and are left out
-_LEAST = 2
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledTask:
     """The rows that have labels, and what is left for their cells."""
@@ -410,13 +406,14 @@ def _within(labels: LabelCells, money: float) -> Callable[[Ints], Ints]:
     return ask
 
 
-def _with_enough_of_each(labelled: Labelled, codes: Ints) -> Labelled:
+def _with_enough_of_each(labelled: Labelled, codes: Ints, least: int = 2) -> Labelled:
+    """Classes with fewer rows teach nothing and are left out."""
     sizes = np.bincount(codes, minlength=1)
-    kept = sizes[codes] >= _LEAST if len(codes) else np.zeros(0, dtype=bool)
+    kept = sizes[codes] >= least if len(codes) else np.zeros(0, dtype=bool)
     if len(np.unique(codes[kept])) < 2:
         seen = {str(v): int((labelled.values == v).sum()) for v in np.unique(labelled.values)}
         raise BadInput(
-            f"{len(codes)} rows were labelled and a model needs {_LEAST} rows of two classes at "
+            f"{len(codes)} rows were labelled and a model needs {least} rows of two classes at "
             f"least; there are {seen}. Labels are kept: give more money, or known= rows of a rare "
             "class."
         )

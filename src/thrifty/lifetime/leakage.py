@@ -18,13 +18,6 @@ from thrifty.typing import AnyArray
 
 __all__ = ["watch_for_leakage"]
 
-#: beyond this AUROC on a look a feature is named, as was asked for
-_TELLS = 0.99
-#: rows of either class, and of a category's words each, without which a look says nothing; in all
-#: five times as many. Not measured: eight rows among forty are separated by chance once in a
-#: hundred million times (40 over 8)
-_LEAST = 8
-
 
 def watch_for_leakage(task: str, cells: Cells, labels: object) -> None:
     """Judge every look through a reader, where the task has two classes."""
@@ -33,7 +26,14 @@ def watch_for_leakage(task: str, cells: Cells, labels: object) -> None:
 
 
 class _LeakageWatch:
-    """Remembers how many rows each feature was judged on, and which were named."""
+    """Remembers how many rows each feature was judged on, and which were named.
+
+    Rows of either class, and of a category's words each, are ``least`` or a look says nothing; in
+    all five times as many. Not measured: eight rows among forty are separated by chance once in a
+    hundred million times (40 over 8).
+    """
+
+    least = 8
 
     def __init__(self, task: str, cells: Cells, codes: Ints) -> None:
         self._task, self._cells, self._codes = task, cells, codes
@@ -42,14 +42,15 @@ class _LeakageWatch:
 
     def __call__(self, rows: Ints, features: Ints, block: AnyArray) -> None:
         y = self._codes[rows] == 1
-        if len(rows) < 5 * _LEAST or min(y.sum(), (~y).sum()) < _LEAST:
+        if len(rows) < 5 * self.least or min(y.sum(), (~y).sum()) < self.least:
             return
         fresh = np.flatnonzero(2 * self._judged[features] <= len(rows))
         self._judged[features[fresh]] = len(rows)
         for j in fresh.tolist():
             f = int(features[j])
             found = _auroc(self._numbers(f, block[:, j], y), y)
-            if found is not None and found > _TELLS and f not in self._named:
+            # beyond 0.99 on a look it is named, as was asked for
+            if found is not None and found > 0.99 and f not in self._named:
                 self._named.add(f)
                 self._say(self._cells.feature_names[f], found, len(rows))
 
@@ -59,7 +60,7 @@ class _LeakageWatch:
         words = self._cells.categories.get(f)
         if words is None:
             return numbers
-        if len(words) * _LEAST > len(y):
+        if len(words) * self.least > len(y):
             return np.full(len(y), np.nan)
         out = np.full(len(y), np.nan)
         for word in np.unique(numbers[~np.isnan(numbers)]):
@@ -76,7 +77,7 @@ class _LeakageWatch:
         )
 
 
-def _auroc(values: Floats, y: Bools) -> float | None:
+def _auroc(values: Floats, y: Bools, least: int = _LeakageWatch.least) -> float | None:
     """Of whichever direction tells more; None with too few rows that are no gaps.
 
     >>> _auroc(np.arange(40.0), np.arange(40) >= 20)
@@ -85,7 +86,7 @@ def _auroc(values: Floats, y: Bools) -> float | None:
     there = ~np.isnan(values)
     ours, n = y[there], int(y[there].sum())
     others = len(ours) - n
-    if min(n, others) < _LEAST:
+    if min(n, others) < least:
         return None
     from scipy.stats import rankdata  # seconds to import, and bills are printed without it
 

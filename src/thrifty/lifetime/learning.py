@@ -39,11 +39,6 @@ from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
 
 __all__ = ["Ahead", "Learning", "LearnsTogether"]
 
-#: so many tasks, the latest, can be fitted again: their labels are kept until then
-_AGAIN = 64
-#: so many of them, the latest on the same rows, have a say in what a further task buys. Set by hand
-_BESIDE = 12
-
 
 @runtime_checkable
 class LearnsTogether(Protocol):
@@ -286,7 +281,7 @@ class Learning:
         if labels.row_weights is not None or labels.groups is not None:
             return
         self._latest[task.name] = task
-        while len(self._latest) > _AGAIN:
+        while len(self._latest) > 64:  # labels are kept until then
             del self._latest[next(iter(self._latest))]
 
     def _beside(self, task: OpenTask) -> Any:
@@ -300,7 +295,8 @@ class Learning:
             for name, one in self._latest.items()
             if name in state.tasks and _rows_of(one) == here
         ]
-        return replace(labels, beside=tuple(earlier[-_BESIDE:]))
+        # the latest 12 have a say in what a further task buys; set by hand
+        return replace(labels, beside=tuple(earlier[-12:]))
 
     def refit(self) -> list[str]:
         """Fit earlier tasks again on what is owned now; see :meth:`thrifty.Lifetime.refit`."""

@@ -14,7 +14,6 @@ from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.gaps import with_censored
 from thrifty.errors import BadInput, BadParameter
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.answering import Answering, Answers, Promise
 from thrifty.lifetime.bill import Bills, lifetime_html
 from thrifty.lifetime.learned import Learned
@@ -28,6 +27,7 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.task import Task, Versions
 from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, traits_of
+from thrifty.stopping import StoppingRule
 from thrifty.stores.base import StoreLike
 from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages

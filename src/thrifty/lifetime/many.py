@@ -43,9 +43,6 @@ from thrifty.typing import LabelsLike, MoneyLike, TableLike
 
 __all__ = ["Tasks", "learn_many"]
 
-#: tasks on their way: in a wave where nothing is said, and for each worker as one by one
-_WAVE, _AHEAD = 8, 3
-
 
 class TaskLike(Protocol):
     """A task as an object; a tuple (name, X, y) is one too."""
@@ -101,7 +98,7 @@ def learn_many(
     try:
         while True:
             if not works or not in_waves:
-                most = in_a_wave if in_waves else _AHEAD * pool.n_jobs
+                most = in_a_wave if in_waves else 3 * pool.n_jobs
                 some = list(islice(coming, most - len(works)))
                 order += [name for name, _, _ in some]
                 works += _by_table(
@@ -124,7 +121,7 @@ def _read_wave(wave: int | None) -> int:
     (8, 1)
     """
     if wave is None:
-        return _WAVE
+        return 8
     try:
         return whole_number("wave", wave)
     except BadParameter:

@@ -67,9 +67,8 @@ _FIRST_BLOCK = (
     (0.9375, 0.03),
     (1.0, 0.036),
 )
-#: by how many standard errors less the positives count alone, and how far the negatives may have
-#: come along
-_LESS, _ALONG = 0.3, 2.0
+#: by how many standard errors less the positives count alone
+_LESS = 0.3
 _NORMAL = NormalDist()
 
 
@@ -113,7 +112,7 @@ class Reference:
         higher, of_higher = _moved_down(scores[~y], self.negatives)
         tiny = 1e-12  # scores may be all alike
         both = (lower + higher) / max(of_lower + of_higher, tiny) ** 0.5
-        if higher / max(of_higher, tiny) ** 0.5 < -_ALONG:
+        if higher / max(of_higher, tiny) ** 0.5 < -2.0:  # so far the negatives may come along
             return float(both)
         return float(max(both, lower / max(of_lower, tiny) ** 0.5 - _LESS))
 

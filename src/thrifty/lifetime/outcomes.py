@@ -37,8 +37,6 @@ from thrifty.untrusted import readable
 
 __all__ = ["Monitor", "Outcomes", "Period", "read_monitor", "read_monitors"]
 
-_DAY = 86_400.0
-
 
 @dataclass(frozen=True, slots=True)
 class Period:
@@ -318,7 +316,7 @@ def _moment(at: object) -> float:
     if at is None:
         return now
     number = isinstance(at, int | float | np.number) and not isinstance(at, bool)
-    if not number or not 0 <= float(at) <= now + _DAY:  # type: ignore[arg-type]
+    if not number or not 0 <= float(at) <= now + 86_400:  # type: ignore[arg-type]
         raise BadInput(
             "at= is when the outcomes became known, in seconds since 1970 and not later than now; "
             f"got {at!r}. Of milliseconds take a thousandth."
@@ -374,10 +372,11 @@ def _periods(scores: Floats, y: Bools, when: Floats) -> tuple[Period, ...]:
     if not len(y):
         return ()
     span = float(when[-1] - when[0])
-    if span > 62 * _DAY:
+    day = 86_400.0
+    if span > 62 * day:
         begins = np.array([_month(at) for at in when.tolist()])
     else:
-        length = 7 * _DAY if span > 14 * _DAY else _DAY
+        length = 7 * day if span > 14 * day else day
         begins = when // length * length
     return tuple(
         _period(begin, scores[begins == begin], y[begins == begin])

@@ -31,9 +31,6 @@ __all__ = [
     "probability_columns",
 ]
 
-#: answers that a notebook shows
-_SHOWN = 8
-
 
 def prediction_receipt(cells: Cells, promise: str = "") -> PredictionReceipt:
     """What went through a reader, in all and for each row."""
@@ -163,13 +160,14 @@ class Prediction(_Answered):
 
     def _repr_html_(self) -> str:
         """For notebooks: the first answers, and the bill."""
+        shown = 8
         sure = None if self.probabilities is None else self.probabilities.max(axis=1)
         cells = self.receipt.cells_per_row
         rows = [
             (i, str(self.values[i]), "" if sure is None else f"{sure[i]:.2f}", int(cells[i]))
-            for i in range(min(_SHOWN, len(self)))
+            for i in range(min(shown, len(self)))
         ]
-        more = f"and {len(self) - _SHOWN:,} more" if len(self) > _SHOWN else ""
+        more = f"and {len(self) - shown:,} more" if len(self) > shown else ""
         head = ("row", "answer", "probability", "cells bought")
         return table_html(head, rows, more) + self.receipt._repr_html_()
 

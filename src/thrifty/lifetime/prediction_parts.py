@@ -38,13 +38,13 @@ from thrifty.cells.sources.parquet import frame_of, opened_parquet, whole_parque
 from thrifty.engines import LookedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput, BadParameter, ThriftyError
 from thrifty.lazy import Asked, Asks
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily
+from thrifty.stopping import StoppingRule
 from thrifty.stores.settings import Settings
 from thrifty.typing import Json, MoneyLike
 
@@ -61,8 +61,6 @@ __all__ = [
     "read_part",
 ]
 
-#: parts on their way, for each worker
-_AHEAD = 2
 #: rows of a part, where row groups allow it: some ten features of them are a few MB
 _ROWS = 200_000
 _MANIFEST = "thrifty.json"
@@ -391,7 +389,7 @@ def _answered(
     shared = pool.share(job)
     coming, waiting = deque(parts), deque[tuple[Part, StartedWork[_Unbooked]]]()
     while coming or waiting:
-        while coming and len(waiting) < _AHEAD * pool.n_jobs:
+        while coming and len(waiting) < 2 * pool.n_jobs:
             part = coming.popleft()
             waiting.append((part, pool.submit(PartsAsked.answer, shared, part, owned.pop(part))))
         part, promise = waiting.popleft()

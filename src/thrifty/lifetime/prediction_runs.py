@@ -21,12 +21,12 @@ from thrifty.cells.ledger.purge import purged_since
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ChangedValue, ThriftyError
 from thrifty.lazy import Asked, Asks, ask_within_budget
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime.feature_matching import check_read, prices_here, without_lacking
 from thrifty.lifetime.monitoring import HasTable, InputCounts, bins_of
 from thrifty.lifetime.prediction import JointPrediction, Prediction, prediction_receipt
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState, call_key
+from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages, OutcomePages
 from thrifty.stores.pages import PredictionRow, SqlPages
 from thrifty.stores.saved import SavedLifetime, charge

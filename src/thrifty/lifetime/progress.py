@@ -15,10 +15,6 @@ from thrifty.lifetime.state import LifetimeState
 
 __all__ = ["Progress", "line_of"]
 
-#: seconds before a line is shown, and between two of its states; where the screen is no terminal,
-#: between two lines
-_PATIENCE, _EVERY, _PLAIN = 1.0, 0.25, 10.0
-
 #: one line on the screen at a time, whatever several threads are doing
 _SCREEN = threading.Lock()
 
@@ -54,7 +50,7 @@ class Progress:
     Where it is none, such as a file or a pipe, True writes a plain line now and then.
     """
 
-    def __init__(self, wanted: bool | None = None, patience: float = _PATIENCE) -> None:
+    def __init__(self, wanted: bool | None = None, patience: float = 1.0) -> None:
         self.wanted, self.patience = wanted, patience
 
     @contextmanager
@@ -115,7 +111,7 @@ class _Watch(threading.Thread):
             return
         while True:
             print(self._line(), file=sys.stderr, flush=True)
-            if self.over.wait(_PLAIN):
+            if self.over.wait(10):
                 return
 
     def _run_in_a_notebook(self) -> None:
@@ -128,7 +124,7 @@ class _Watch(threading.Thread):
             print("\r" + line.ljust(widest), end=end, file=sys.stderr, flush=True)
             if over:
                 return
-            self.over.wait(_EVERY)
+            self.over.wait(0.25)
 
     def _run_on_a_terminal(self) -> None:
         from rich.console import Console
@@ -136,7 +132,7 @@ class _Watch(threading.Thread):
         from rich.text import Text
 
         with Status(Text(self._line()), console=Console(stderr=True)) as status:
-            while not self.over.wait(_EVERY):
+            while not self.over.wait(0.25):
                 status.update(Text(self._line()))
 
     def stop(self) -> None:

@@ -47,14 +47,6 @@ from thrifty.typing import Json, KindsLike, LabelsLike, TableLike
 
 __all__ = ["Quote", "Quotes", "refuse_without_limit", "say_share"]
 
-#: a quote looks at so many tasks and calls, and at so many tasks of a route, the latest ones
-_HISTORY, _LATEST = 100, 10
-#: cells of a table that is rehearsed, whose price is worked out one by one with what is owned of it
-_LARGE = 5_000_000
-#: how far the mean of a number moves between two classes, in its standard deviations, and how often
-#: a Boolean is 1, in a rehearsal; set by hand
-_TELLS, _OFTEN = 0.4, 0.1
-
 
 @dataclass(frozen=True, slots=True)
 class Quote:
@@ -197,7 +189,7 @@ class Quotes:
         one_class = getattr(task.labels, "n_classes", None) == 1
         if traits_of(family).stops_anywhere and not one_class:
             return self._rehearsed(task)
-        latest = list(self._state.tasks.values())[-_HISTORY:]
+        latest = list(self._state.tasks.values())[-100:]
         history = [(one.route, one.receipt) for one in latest]
         expected = family.expected_cells(known, task.cells)
         return _by_history(task.name, expected, len(known), history, task.cells, one_class)
@@ -210,7 +202,7 @@ class Quotes:
         limits = [cells.allowance, None if allowed is None else allowed(cells)]
         limit = min([rest, *(x for x in limits if x is not None)])
         least, told = None, task.source if isinstance(task.source, CallableSource) else None
-        if cells.n_examples * cells.n_features <= _LARGE:
+        if not _is_large(cells.n_examples * cells.n_features):
             prices = self._transactions.prices_of(task.source, task.features)
             given = state.family, state.now.representation, task, prices, cells.spend
             found = _rehearse(*given)
@@ -250,7 +242,7 @@ class Quotes:
         """How long calls to this provider have taken, as far as the ledger knows."""
         if not isinstance(source, CallableSource):
             return None
-        latest = self._state.ledger.book.read(lambda pages: pages.latest(_HISTORY))
+        latest = self._state.ledger.book.read(lambda pages: pages.latest(100))
         took = [
             one.settled_at - one.created_at
             for one in latest
@@ -308,9 +300,14 @@ def _the_rest(cells: Cells) -> tuple[int, float]:
     """All that is not owned: cells, and their price; of very large tables, that at most."""
     whole = cells.n_examples * cells.n_offered
     most = whole - cells.meter.owned.count(cells.offered)
-    if whole > _LARGE:
+    if _is_large(whole):
         return most, cells.n_examples * to_units(cells.price_of_an_example()) if most else 0.0
     return most, cells.price_of(*_every(cells)) if most else 0.0
+
+
+def _is_large(n_cells: int) -> bool:
+    """Too large to be rehearsed, or priced one by one with what is owned of it."""
+    return n_cells > 5_000_000
 
 
 def _every(cells: Cells) -> tuple[Ints, Ints]:
@@ -318,12 +315,12 @@ def _every(cells: Cells) -> tuple[Ints, Ints]:
 
 
 def _rate(history: Sequence[tuple[Route, Receipt]]) -> float | None:
-    latest = history[-_LATEST:]
+    latest = history[-10:]
     return sum(route == "reused" for route, _ in latest) / len(latest) if latest else None
 
 
 def _of_route(history: Sequence[tuple[Route, Receipt]], reused: bool) -> list[Receipt]:
-    return [receipt for route, receipt in history if (route == "reused") == reused][-_LATEST:]
+    return [receipt for route, receipt in history if (route == "reused") == reused][-10:]
 
 
 def _reuse(
@@ -425,12 +422,13 @@ def _rehearse(
     task: OpenTask,
     prices: PricesLike,
     spend: float | None,
-    tells: float = _TELLS,
+    tells: float = 0.4,
 ) -> _Rehearsed:
     """Learn a task that was opened, from made-up values, in a ledger of its own.
 
-    ``tells``: how much the values tell of the label; of 0 nothing is learned, and a family that
-    stops where more would not pay stops as soon as it ever does.
+    ``tells``: how far the mean of a number moves between two classes, in its standard deviations,
+    set by hand; of 0 nothing is learned, and a family that stops where more would not pay stops as
+    soon as it ever does.
     """
     allowed, currency = task.cells.allowance, task.cells.currency
     ledger = Ledger(MemoryStore().book("rehearsal", {}, {}), None)
@@ -476,7 +474,8 @@ class _Drawn:
             return self._random.integers(n_words, size=len(rows)).astype(np.float64)
         sign = 1 if f % 2 else -1
         if self.source.boolean[f]:
-            odds = _OFTEN / (1 - _OFTEN) * np.exp(2 * sign * lean)
+            often = 0.1  # it is 1 of so many; set by hand
+            odds = often / (1 - often) * np.exp(2 * sign * lean)
             return (self._random.random(len(rows)) < odds / (1 + odds)).astype(np.float64)
         return self._random.normal(size=len(rows)) + sign * lean
 

@@ -55,17 +55,7 @@ from thrifty.stores.pages import SqlPages, TaskRow
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
-__all__ = [
-    "DEFAULT_SHARE",
-    "OpenTask",
-    "TaskOptions",
-    "Transactions",
-    "in_shares",
-    "shared_receipts",
-]
-
-#: of cells that have no price, where nobody says how many to read
-DEFAULT_SHARE = 0.1
+__all__ = ["OpenTask", "TaskOptions", "Transactions", "in_shares", "shared_receipts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,7 +435,7 @@ def _default_share(cells: Cells, labels: Any) -> float:
     n_classes = getattr(known, "n_classes", 2)
     first = 2 * n_classes * max(cells.n_offered, 2)
     whole = cells.n_examples * cells.n_offered
-    return float(min(whole, max(DEFAULT_SHARE * whole, first)))
+    return float(min(whole, max(0.1 * whole, first)))
 
 
 def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:

@@ -17,10 +17,10 @@ from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.powers.evidence import Polynomial
 from thrifty.powers.family import Formula, PowersFamily
 from thrifty.powers.representation import Exponents, exponents, written
+from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["MonomialRegressor", "PolynomialRegressor"]

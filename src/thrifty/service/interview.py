@@ -25,11 +25,11 @@ from thrifty.cells.ledger.categories import place_of
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.lifetime import Lifetime, Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
+from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, Json
 
 __all__ = ["Form", "Interviews", "Row", "check_values", "in_words"]

@@ -26,7 +26,6 @@ __all__ = ["AdversaryStream", "Strategy", "adversary"]
 
 Strategy = Literal["realizable", "intermediate", "large", "against-expansion", "against-restart"]
 Target = Literal["stumps", "monomials"]
-_TRIES = 100
 
 
 def adversary(
@@ -177,7 +176,8 @@ class AdversaryStream:
 
     def _bits(self, feature: int, random: np.random.Generator) -> NDArray[np.uint8]:
         """Fair coins in which no other feature, nor its opposite, looks like the target."""
-        for _ in range(_TRIES):
+        tries = 100
+        for _ in range(tries):
             drawn = random.integers(0, 256, (self.n_examples, -(-self.n_features // 8)), np.uint8)
             bits = np.unpackbits(drawn, axis=1, count=self.n_features)
             agree = (bits == bits[:, [feature]]).sum(axis=0)
@@ -185,7 +185,7 @@ class AdversaryStream:
             if twins == 1 and 0 < bits[:, feature].sum() < self.n_examples:
                 return bits
         raise BadParameter(
-            f"{_TRIES} samples in a row held twins of the target: {self.n_examples} examples are "
+            f"{tries} samples in a row held twins of the target: {self.n_examples} examples are "
             f"too few for {self.n_features} features. Use more examples."
         )
 

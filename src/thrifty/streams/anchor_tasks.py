@@ -153,12 +153,6 @@ def _member(shape: Tree, root: int, pool: list[int], rng: np.random.Generator) -
     return member
 
 
-#: the share of the examples at a test that leaves there
-_LEAVING = 0.6
-_LEAVING_AGAIN = 0.35
-_ALTERNATE = 0.8
-
-
 class ListStream(TreeStream):
     """Tasks whose targets are decision lists made of ``n_metafeatures`` hidden ones.
 
@@ -246,10 +240,10 @@ def _end_with(tree: Tree, end: Path, rng: np.random.Generator) -> tuple[Tree, di
     weights: dict[Path, float] = {}
     for i, branch in enumerate(end):
         out = (*end[:i], not branch)
-        share = _LEAVING_AGAIN if again else _LEAVING
+        share = 0.35 if again else 0.6  # of the examples at a test leaves there
         labels[out], weights[out] = label, left * share
         left *= 1 - share
-        again = i < len(end) - 1 and rng.random() >= _ALTERNATE
+        again = i < len(end) - 1 and rng.random() >= 0.8
         label = label if again else 1 - label
     labels[end], weights[end] = label, left
 

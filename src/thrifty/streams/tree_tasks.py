@@ -85,11 +85,6 @@ class StreamTask:
         return f"StreamTask({self.name!r}, {np.shape(self.X)[0]} examples x {np.shape(self.X)[1]})"
 
 
-#: the share of a node's examples that goes to the child with the node's own lean
-_LEAN = 0.8
-_TRIES = 500
-
-
 class TreeStream:
     """Tasks whose targets lie in DT(F) for ``n_metafeatures`` hidden metafeatures F.
 
@@ -168,7 +163,8 @@ class TreeStream:
             raise IndexError(f"the stream has {self.n_tasks} tasks; there is no task {i}")
         rng = np.random.default_rng([self.random_state, 1, i])
         first = self._draw_first(rng)
-        for _ in range(_TRIES):
+        tries = 500
+        for _ in range(tries):
             target, weights = self._draw_target(rng, first)
             X, y = self._draw_sample(target, weights, rng)
             self.drawn += 1
@@ -177,7 +173,7 @@ class TreeStream:
                 self.accepted += 1
                 return StreamTask(f"task-{i:04d}", X, y, learned)
         raise BadParameter(
-            f"greedy learning missed {_TRIES} targets in a row: {self.n_examples} examples are too "
+            f"greedy learning missed {tries} targets in a row: {self.n_examples} examples are too "
             f"few for trees of depth {self.max_depth} over {self.n_features} features. Use more "
             "examples, or a smaller max_depth or max_nodes."
         )
@@ -322,7 +318,7 @@ def lean(
     """Label the leaves and weigh them.
 
     Each node's children lean to different labels, by a coin; the child that leans as the node does
-    gets most of the node's share. The root is fair between its children.
+    gets 0.8 of the node's share. The root is fair between its children.
     """
     if isinstance(tree, Leaf):
         return Leaf(to), {path: share}
@@ -330,7 +326,7 @@ def lean(
     sides, weights = [], {}
     for branch in (False, True):
         leans = true_leans if branch else 1 - true_leans
-        part = 0.5 if not path else (_LEAN if leans == to else 1 - _LEAN)
+        part = 0.5 if not path else (0.8 if leans == to else 1 - 0.8)
         side, below = lean(tree.child(branch), leans, share * part, (*path, branch), rng)
         sides.append(side)
         weights.update(below)

@@ -22,7 +22,7 @@ from thrifty.html import pre_html
 from thrifty.labels.classes import Labels, read_classes
 from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
-from thrifty.lazy.stopping import StoppingRule
+from thrifty.stopping import StoppingRule
 from thrifty.trees.drawing import draw_tree, graphviz_text, list_text, sign, text_with_origins
 from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains import (

@@ -13,7 +13,7 @@ from thrifty.cells.bit_cells import Bit, BitCells, bits_to_dict, read_bits
 from thrifty.cells.cells import open_cells
 from thrifty.cells.features import match_features
 from thrifty.lazy import Asked, Explanation
-from thrifty.lazy.stopping import StoppingRule
+from thrifty.stopping import StoppingRule
 from thrifty.trees.model import ShownAsText, TreeClassifier
 from thrifty.typing import AnyArray, Json, JsonLike, TableLike
 

@@ -19,7 +19,6 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
-from thrifty.lazy.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.models.asking.certificate import Certificate, certify, seen_of
 from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.horizon import prefix_lengths
@@ -31,6 +30,7 @@ from thrifty.models.asking.rounds import ask_in_order
 from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
 from thrifty.models.fits.fitting import Fitted, fit_table, in_one_thread
 from thrifty.models.table import Table
+from thrifty.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
 __all__ = [

@@ -24,11 +24,11 @@ from scipy.stats import beta, binom
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
-from thrifty.lazy.stopping import StoppingRule, Sure, equal_posterior
 from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.order import Price
 from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
 from thrifty.models.table import Table
+from thrifty.stopping import StoppingRule, Sure, equal_posterior
 from thrifty.typing import EstimatorLike
 
 __all__ = ["Certificate", "certify", "rows_needed", "seen_of"]

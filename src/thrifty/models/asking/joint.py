@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
 from thrifty.lazy.asking import FINISHED
-from thrifty.lazy.stopping import StoppingRule, Sure, entropy
 from thrifty.models.asking.joint_order import find_joint_order
 from thrifty.models.asking.joint_tables import joined, same_rows, together
 from thrifty.models.asking.order import Price
 from thrifty.models.asking.plan import Hope
 from thrifty.models.asking.prefixes import Prefix, Prefixes, fit_lengths, scaled
 from thrifty.models.table import Table
+from thrifty.stopping import StoppingRule, Sure, entropy
 from thrifty.typing import AnyArray, EstimatorLike
 
 __all__ = ["JointAnswers", "JointPrefixes", "ask_jointly", "joint_prefixes", "round_robin"]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.cross_fitted import all_classes
 from thrifty.models.asking.own_order import OwnOrder, answer, longest
 from thrifty.models.asking.plan import plan_for
 from thrifty.models.asking.rounds import Answers, Asking, Get
+from thrifty.stopping import StoppingRule
 
 __all__ = ["RowCost", "ask_in_own_order"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Bools, Floats
-from thrifty.lazy.stopping import Settled, StoppingRule, Sure, entropy, equal_posterior
 from thrifty.models.asking.prefixes import Prefixes
+from thrifty.stopping import Settled, StoppingRule, Sure, entropy, equal_posterior
 
 __all__ = ["ExpectedFalls", "Hope", "StoppingPlan", "expected_falls", "plan_for"]
 

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.array_types import Floats, Ints
-from thrifty.lazy.stopping import StoppingRule, Sure, entropy, expected_loss
 from thrifty.models.asking.plan import Hope, StoppingPlan, expected_falls, plan_for
 from thrifty.models.asking.prefixes import Prefixes
+from thrifty.stopping import StoppingRule, Sure, entropy, expected_loss
 from thrifty.typing import AnyArray
 
 __all__ = ["Answers", "Asking", "Get", "ask_in_order"]

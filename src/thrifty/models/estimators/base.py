@@ -31,7 +31,6 @@ from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled, read_groups, read_row_weights, with_rows
 from thrifty.lazy import Asked
-from thrifty.lazy.stopping import StoppingRule
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import Certificate
 from thrifty.models.cascade import CascadeStep, on_cascade, step_to_dict, steps_from
@@ -50,6 +49,7 @@ from thrifty.models.fits.quality import losses, says
 from thrifty.models.learning import learn_tasks
 from thrifty.models.memory import Memory
 from thrifty.models.table import Table, table_from_dict
+from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
 __all__ = ["SHOWN", "OnCells", "shown_names"]
