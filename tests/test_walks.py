@@ -233,7 +233,7 @@ def test_the_default_family_stops_when_sure():
     walked = modules(lambda: life.predict("sure", new, stop=thrifty.Sure(0.8)))
     entered = set(map(_room, walked))
     print(f"a cell of a prediction that stops when sure: {len(walked)} modules")
-    assert entered <= COMMON | MODELS | {"lazy", "models.asking"}
+    assert entered <= COMMON | MODELS | {"lazy", "models.asking", "stopping"}
     assert {"models.asking", "cells", "lifetime"} <= entered
     learns = {f"thrifty.models.{name}" for name in ("family", "learning", "acquisition")}
     assert not walked & learns, "it learns nothing"
