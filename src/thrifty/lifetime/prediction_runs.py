@@ -36,7 +36,7 @@ from thrifty.wrapped import Metered, Readable, match_model, read_model
 if TYPE_CHECKING:
     from thrifty.lifetime.joint_prediction import TasksTogether
 
-__all__ = ["Found", "PredictionRuns", "Run", "distinct", "new_account"]
+__all__ = ["PredictionRuns", "Run", "Unbooked", "distinct", "new_account"]
 
 #: calls with a limit that have not come to their end, as a store keeps them
 _CALL = "prediction"
@@ -81,7 +81,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Unbooked:
     """Answers that are not booked yet, and what ended them; ``told``: what was told, in bins."""
 
     run: Run
@@ -183,7 +183,7 @@ class PredictionRuns:
         *,
         owned: Owned | None = None,
         count: bool = False,
-    ) -> Found:
+    ) -> Unbooked:
         """The answers of a model through a reader, not booked yet; ``owned``: None looks it up."""
         run = self._open_limited(name, model, X, spend, per_row, repr(stop), owned=owned)
         self.remember_for(model)
@@ -192,7 +192,7 @@ class PredictionRuns:
             asked, ended = ask_within_budget(
                 model, run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
             )
-        return Found(run, asked, ended, None if told is None else told.counts)
+        return Unbooked(run, asked, ended, None if told is None else told.counts)
 
     def book(
         self,

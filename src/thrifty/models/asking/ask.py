@@ -19,7 +19,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
-from thrifty.models.asking.certificate import Certificate, certify, seen_of
+from thrifty.models.asking.certificate import CertifiedPrefixes, certify, seen_of
 from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.horizon import prefix_lengths
 from thrifty.models.asking.order import COMPARED, find_order
@@ -65,7 +65,7 @@ class AsksForClasses(Protocol):
     estimator: EstimatorLike | None
     random_state: int | None
     _prefixes: dict[object, Orders]
-    _certificates: dict[object, Certificate]
+    _certificates: dict[object, CertifiedPrefixes]
     _keeper: Keeper | None
 
     def probabilities(self, values: Floats) -> Floats:
@@ -207,7 +207,7 @@ def _made(model: AsksForClasses, cells: Cells) -> Orders:
     return kept[signature]
 
 
-def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> Certificate:
+def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> CertifiedPrefixes:
     """The certificate of a rule at the prices of a reader; made once."""
     kept, key = model._certificates, (_signature(model, cells), rule.probability)
     if key not in kept:

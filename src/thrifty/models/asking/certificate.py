@@ -31,7 +31,7 @@ from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, equal_posterior
 from thrifty.typing import EstimatorLike
 
-__all__ = ["Certificate", "certify", "rows_needed", "seen_of"]
+__all__ = ["CertifiedPrefixes", "certify", "rows_needed", "seen_of"]
 
 #: a limit holds, and a certificate fails, in this share of the cases
 DOUBT = 0.1
@@ -66,7 +66,7 @@ class SureOf(StoppingRule):
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class CertifiedPrefixes:
     """The prefixes that were made without the rows aside, the rule they passed, and its words."""
 
     prefixes: Prefixes
@@ -109,7 +109,7 @@ def certify(
     price: Price,
     estimator: EstimatorLike | None,
     seed: int,
-) -> Certificate:
+) -> CertifiedPrefixes:
     """Find a rule with a finite-sample guarantee, or say why there is none."""
     p = rule.probability
     aside = _aside(table, p, seed)
@@ -141,7 +141,7 @@ def certify(
         f"certified: each answer that is sure is right with {p:g} or more, in 9 of 10 such "
         f"certificates (of {len(aside)} rows aside: {told})"
     )
-    return Certificate(prefixes, SureOf(level, answers), words)
+    return CertifiedPrefixes(prefixes, SureOf(level, answers), words)
 
 
 def _aside(table: Table, p: float, seed: int) -> Ints:

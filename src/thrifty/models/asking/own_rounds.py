@@ -10,7 +10,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.models.asking.cross_fitted import all_classes
 from thrifty.models.asking.own_order import OwnOrder, answer, longest
 from thrifty.models.asking.plan import plan_for
-from thrifty.models.asking.rounds import Answers, Asking, Get
+from thrifty.models.asking.rounds import AskedRows, Asking, Get
 from thrifty.stopping import StoppingRule
 
 __all__ = ["RowCost", "ask_in_own_order"]
@@ -29,7 +29,7 @@ def ask_in_own_order(
     spend: float | None = None,
     per_row: float | None = None,
     sold_together: bool = False,
-) -> Answers:
+) -> AskedRows:
     """As :func:`thrifty.models.asking.rounds.ask_in_order`, each row in its own order.
 
     Parameters

@@ -25,7 +25,7 @@ from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stopping import StoppingRule, Sure, entropy, expected_loss
 from thrifty.typing import AnyArray
 
-__all__ = ["Answers", "Asking", "Get", "ask_in_order"]
+__all__ = ["AskedRows", "Asking", "Get", "ask_in_order"]
 
 #: from so many rows on a plan is followed by its shares instead of its entropy; spam showed that it
 #: should be (docs/research/asking.md, Money), the number itself was set by hand
@@ -35,7 +35,7 @@ Get = Callable[[Ints, Ints], AnyArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class AskedRows:
     """What was found out, row by row.
 
     Attributes
@@ -69,7 +69,7 @@ def ask_in_order(
     per_row: float | None = None,
     owned_price: Callable[[Ints, int, int], Floats] | None = None,
     sold_together: bool = False,
-) -> Answers:
+) -> AskedRows:
     """Ask every row in order.
 
     Parameters
@@ -156,7 +156,7 @@ class Asking:
         before = prices[start] if start >= 0 else 0.0
         return np.full(len(rows), prices[end] - before)
 
-    def run(self) -> Answers:
+    def run(self) -> AskedRows:
         going = np.arange(len(self.p))
         for k in range(len(self.prefixes)):
             going = self._to_the_end(going, k)
@@ -167,7 +167,7 @@ class Asking:
             going = self._decide(going, k)
         p = self.p
         chosen = p.argmax(axis=1) if self.stop is None else self.stop.decide(p)
-        return Answers(self.prefixes.classes[chosen], p, self.why, self.asked(), self.cost)
+        return AskedRows(self.prefixes.classes[chosen], p, self.why, self.asked(), self.cost)
 
     def asked(self) -> Ints:
         """How many features each row was asked."""

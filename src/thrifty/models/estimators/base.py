@@ -32,7 +32,7 @@ from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled, read_groups, read_row_weights, with_rows
 from thrifty.lazy import Asked
 from thrifty.models.asking.ask import Keeper
-from thrifty.models.asking.certificate import Certificate
+from thrifty.models.asking.certificate import CertifiedPrefixes
 from thrifty.models.cascade import CascadeStep, on_cascade, step_to_dict, steps_from
 from thrifty.models.fits.fitting import (
     Fitted,
@@ -158,7 +158,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         self.words_ = {name: tuple(said) for name, said in words.items()}
         self._words = None if self.estimator is None else in_words(self.estimator)
         self._prefixes: dict[object, P] = {}
-        self._certificates: dict[object, Certificate] = {}
+        self._certificates: dict[object, CertifiedPrefixes] = {}
         self._keeper: Keeper | None = None
         self._measured: list[Q | None] = []
         self._fewer: dict[frozenset[str], Self] = {}
