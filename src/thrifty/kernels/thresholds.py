@@ -37,9 +37,6 @@ Node: TypeAlias = tuple[Ints, int, float, Floats, int]
 
 BINS = 64
 ENTROPY, GINI = 0, 1
-#: rounding may put a corner this far below a gain it should bound
-_SLACK = 1e-9
-_FEATURES_AT_ONCE = 64
 
 
 @jit
@@ -48,9 +45,10 @@ def bin_values(table: AnyArray, edges: AnyArray, bins: NDArray[np.uint8]) -> Non
 
     ``edges`` (N, 63) is padded with infinity. Six steps of a binary search without branches.
     """
+    features_at_once = 64  # whose edges stay close to the processor
     S, N = table.shape
-    for first in range(0, N, _FEATURES_AT_ONCE):
-        last = min(first + _FEATURES_AT_ONCE, N)
+    for first in range(0, N, features_at_once):
+        last = min(first + features_at_once, N)
         for r in range(S):
             for f in range(first, last):
                 v = table[r, f]
@@ -356,6 +354,7 @@ def best_counts(
     value; ``rows`` of the node and their class ``codes``; ``lx`` the table of n log2 n.
     ``across``: only the best feature need be right, the others are told by a cut that is no better.
     """
+    slack = 1e-9  # rounding may put a corner this far below a gain it should bound
     N, C, n = bins.shape[0], len(totals), len(rows)
     node = _node(totals, n, lx, criterion)
     counts = np.zeros((C, N), dtype=np.int64)
@@ -376,7 +375,7 @@ def best_counts(
         for c in range(C):
             counts[c, f] = totals[c] - best[c]
     for f in range(N):
-        bar = (record if across else tops[f]) - _SLACK
+        bar = (record if across else tops[f]) - slack
         if hopes[f] < bar or hopes[f] == -np.inf:
             continue
         _histogram(bins[f], rows, codes, C, hist)

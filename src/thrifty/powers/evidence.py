@@ -47,9 +47,6 @@ HOPELESS = 0.95
 #: From so many rows on a feature that never varied is taken for a constant.
 ENOUGH_ROWS = 8
 
-#: Values with more decimals than this are as good as continuous.
-FINE_DECIMALS = 9
-
 
 def coarsest(values: np.ndarray) -> float:
     """The grain of the coarsest feature that could be in a target, from rows of all of them.
@@ -81,10 +78,11 @@ def grains(table: np.ndarray) -> np.ndarray:
     >>> grains(np.array([[1.1, 1.123456789012], [1.9, 1.7], [2.0, 1.2], [1.0, 1.3]])).round(3)
     array([0.091, 0.   ])
     """
+    fine_decimals = 9  # Values with more decimals than this are as good as continuous.
     rising = np.sort(table, axis=0)
     spans = rising[-1] - rising[0]
     levels = np.full(rising.shape[1], np.inf)
-    for decimals in range(FINE_DECIMALS, -1, -1):
+    for decimals in range(fine_decimals, -1, -1):
         scaled = rising * 10.0**decimals
         coarse = (np.abs(scaled - np.rint(scaled)) <= 1e-15 * np.abs(scaled)).all(axis=0)
         if not coarse.any():
@@ -131,10 +129,6 @@ def rows_needed(
     return max(1, math.ceil((log_candidates - math.log(risk)) / -math.log(chance)))
 
 
-#: Pairs of features are compared on at most this many of them.
-COMPARED = 500
-
-
 def too_few_rows(n_rows: int, needed: float, message: str) -> Failure:
     """There may be a formula, and there are fewer examples than finding it takes."""
     return Failure("too-few-rows", message, {"rows": n_rows, "rows_needed": needed})
@@ -158,10 +152,11 @@ def correlation_between(columns: np.ndarray) -> tuple[float, float, tuple[int, i
     Chance allows 4 standard errors for a few columns; among very many, the largest of all pairs
     is expected beyond that, and the limit rises with the logarithm of their number.
     """
+    compared = 500  # Pairs of features are compared on at most this many of them.
     n_rows, width = columns.shape
     if n_rows < 4 or width < 2:
         return 0.0, 1.0, (0, 0)
-    varying = np.flatnonzero(columns.std(axis=0) > 0)[:COMPARED]
+    varying = np.flatnonzero(columns.std(axis=0) > 0)[:compared]
     if len(varying) < 2:
         return 0.0, 1.0, (0, 0)
     table = np.abs(np.corrcoef(columns[:, varying], rowvar=False))

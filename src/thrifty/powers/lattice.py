@@ -33,9 +33,6 @@ __all__ = ["decode", "log_legal_points", "reuse"]
 #: Rows of coarse values to start from: one of them says nothing about how coarse they are.
 COARSE_ROWS = ENOUGH_ROWS
 
-#: Failed decodings with exact labels before the target counts as outside the span.
-EXACT_TRIES = 3
-
 
 def log_legal_points(rank: int, max_degree: int) -> float:
     """Natural log of a bound on the legal points of a span: a basis row set determines each."""
@@ -151,6 +148,8 @@ class _LatticeSearch:
 
 def reuse(task: MonomialTask, known: PowersRepresentation) -> Exponents | Failure:
     """The monomial in the span of ``known`` behind these labels, or why there is none."""
+    # Failed decodings with exact labels before the target counts as outside the span.
+    exact_tries = 3
     if not len(known):
         return Failure("empty-representation", "nothing has been learned yet")
     search = _LatticeSearch(task, known)
@@ -159,7 +158,7 @@ def reuse(task: MonomialTask, known: PowersRepresentation) -> Exponents | Failur
     n_rows = search.first_batch()
     if n_rows is None or n_rows > len(order):
         return _too_few(search, n_rows)
-    tries = EXACT_TRIES if search.coarse == 0.0 else 4 * EXACT_TRIES
+    tries = exact_tries if search.coarse == 0.0 else 4 * exact_tries
     ambiguous = False
     for _try in range(tries):
         if n_rows > len(order):

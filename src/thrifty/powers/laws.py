@@ -41,9 +41,6 @@ __all__ = [
 Laws: TypeAlias = Any
 Law: TypeAlias = Any
 
-#: Data that a given law would produce less often than this do not come from it.
-UNLIKELY = 1e-6
-
 
 def estimated(data: object) -> tuple[np.ndarray, ...]:
     """Empirical laws of every feature, from examples that cost nothing (no labels needed).
@@ -103,6 +100,7 @@ def mismatch(laws: Laws, features: np.ndarray, values: np.ndarray) -> Failure | 
 
     ``values`` must be random rows: rows chosen by their labels follow another law.
     """
+    unlikely = 1e-6  # Data that a given law would produce less often than this do not come from it.
     if laws is None or len(values) < 2:
         return None
     for column, feature in enumerate(features.tolist()):
@@ -115,7 +113,7 @@ def mismatch(laws: Laws, features: np.ndarray, values: np.ndarray) -> Failure | 
             p_value = 0.0
         else:
             p_value = float(stats.kstest(values[:, column], law.cdf).pvalue)
-        if p_value * len(features) < UNLIKELY:
+        if p_value * len(features) < unlikely:
             return Failure(
                 "distribution-mismatch",
                 f"feature {feature} does not follow the distribution given for it: values like "

@@ -25,12 +25,6 @@ from thrifty.powers.values import both_ends, growing
 
 __all__ = ["fit_in_batches", "row_limit"]
 
-#: Monomials that are tried one by one.
-MOST_TRIED = 100_000
-
-#: Weights below this are never a power of 1 that noise has shrunk; the others are fitted again.
-FAINT = 0.15
-
 
 def row_limit(n_features: int, rules: Rules) -> int:
     """Rows after which more would not help: several times what exact labels need."""
@@ -89,13 +83,14 @@ def rival_monomial(
     >>> rival_monomial(logs, logs[:, 0], np.array([1, 0]), rules)
     'none'
     """
+    most_tried = 100_000  # Monomials that are tried one by one.
     n_rows, n_features = logs.shape
     if rules.noisy or n_rows < n_features + min(n_features, 10):
         return "unknown"
     allowed = rules.tolerance(target)
     if float(np.linalg.svd(logs, compute_uv=False)[-1]) > 2 * np.linalg.norm(allowed) + 1e-9:
         return "none"  # a step of a power moves the rows further than their precision
-    if math.comb(n_features + rules.max_degree, rules.max_degree) > MOST_TRIED:
+    if math.comb(n_features + rules.max_degree, rules.max_degree) > most_tried:
         return "unknown"
     for some in np.array_split(vectors_up_to(n_features, rules.max_degree), 20):
         fits = (np.abs(some @ logs.T - target) <= allowed).all(axis=1)
@@ -126,7 +121,10 @@ def _robust_nnls(logs: np.ndarray, target: np.ndarray, rules: Rules) -> tuple[np
 
 def _rounded(weights: np.ndarray, logs: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Whole powers: fit the strong features once more without the faint ones, then round."""
-    strong = np.flatnonzero(weights > FAINT)
+    # Weights below this are never a power of 1 that noise has shrunk; the others are fitted
+    # again.
+    faint = 0.15
+    strong = np.flatnonzero(weights > faint)
     powers = np.zeros(len(weights))
     if len(strong) and len(strong) < len(target):
         refitted, _norm = nnls(logs[:, strong], target)

@@ -56,9 +56,6 @@ def design(values: np.ndarray, points: np.ndarray) -> np.ndarray:
     return table.T
 
 
-#: A column closer than this to the span of a support (relative, squared) is part of it already.
-DEPENDENT = 1e-10
-
 #: Supports whose relative squared residual is below this are fitted properly and looked at.
 PROMISING = 1e-7
 
@@ -160,8 +157,11 @@ def fit_together(
 
 def _extensions(scaled: np.ndarray, beam: _Beam, width: int) -> list[tuple[float, int, int]]:
     """The best (residual, support, column) triples, one per distinct set of columns."""
+    # A column closer than this to the span of a support (relative, squared) is part of it
+    # already.
+    dependent = 1e-10
     gains = (beam.residuals @ scaled) ** 2
-    usable = beam.distances > DEPENDENT
+    usable = beam.distances > dependent
     gains = np.where(usable, gains / np.where(usable, beam.distances, 1.0), 0.0)
     energies = np.einsum("ij,ij->i", beam.residuals, beam.residuals)
     left = energies[:, None] - gains
@@ -270,15 +270,9 @@ def _monomials(columns: np.ndarray, max_degree: int) -> tuple[np.ndarray, list[t
 #: Exponents per feature position, and coefficients, of a fit over some features.
 Terms = tuple[np.ndarray, Support]
 
-#: Scans above this many products are cut down to the features that look most useful.
-MOST_ENTRIES = 30_000_000
 
 #: Columns a beam search takes, and how many (support, column) pairs it may compare at once.
 MOST_COLUMNS = 6_000
-MOST_PAIRS = 1_200_000
-
-#: Effects picked by orthogonal pursuit; enough for every feature of a few terms.
-STEPS = 24
 
 
 def find_terms(values: np.ndarray, target: np.ndarray, rules: SumRules) -> Terms | None:
@@ -323,11 +317,12 @@ def best_support(columns: np.ndarray, target: np.ndarray, rules: SumRules) -> Su
 
     The first column must be the constant.
     """
+    most_pairs = 1_200_000
     weights = rules.weights(target)
     if weights is not None:
         columns, target = columns * weights[:, None], target * weights
     n_rows, n_columns = columns.shape
-    width = max(50, min(1000, MOST_PAIRS // n_columns))
+    width = max(50, min(1000, most_pairs // n_columns))
     floor = rules.floor(n_rows)
     supports = search(
         columns, target, rules.max_terms, width, floor, constant=0, rivals=rules.noisy
@@ -364,10 +359,11 @@ def _by_effects(
     standard: np.ndarray, target: np.ndarray, max_degree: int, _max_terms: int
 ) -> list[int]:
     """Features in the order in which their effects, alone or in pairs, explain the labels."""
+    steps = 24  # Effects picked by orthogonal pursuit; enough for every feature of a few terms.
     scan = Scan(standard, min(2, max_degree))
     basis, residual = _centred(target)
     ranking: dict[int, None] = {}  # an ordered set
-    for _step in range(min(STEPS, len(target) // 3)):
+    for _step in range(min(steps, len(target) // 3)):
         for name in scan.best(residual, 3):
             removed = _removed(basis, residual, np.prod(standard[:, name], axis=1))
             if removed is not None:
@@ -405,8 +401,10 @@ def _by_products(
 
 def _cut(standard: np.ndarray, target: np.ndarray, max_degree: int) -> np.ndarray:
     """As many features as a scan can take, those with the largest effects on y or its square."""
+    # Scans above this many products are cut down to the features that look most useful.
+    most_entries = 30_000_000
     size = standard.shape[1]
-    while entries(size, max_degree) > MOST_ENTRIES:
+    while entries(size, max_degree) > most_entries:
         size -= max(1, size // 20)
     if size == standard.shape[1]:
         return np.arange(size)

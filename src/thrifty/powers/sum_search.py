@@ -43,9 +43,6 @@ __all__ = ["SumSearch", "row_limit"]
 #: Sums that are tried one by one, monomials that are solved for at once, and sums fitted together.
 MOST_TRIED, MOST_SOLVED, _TOGETHER = 100_000, 2_000, 5_000
 
-#: Legal monomials in a span that are listed at most; above it the features seen are tried instead.
-MOST_POINTS = 200_000
-
 
 def row_limit(n_features: int, rules: SumRules) -> int:
     """Rows after which more would not help: a few times what exact labels need."""
@@ -64,15 +61,18 @@ class SumSearch:
 
     def reuse(self, known: PowersRepresentation) -> Polynomial | Failure:
         """A sum of legal monomials in the span of what is known, on the features seen."""
+        # Legal monomials in a span that are listed at most; above it the features seen are tried
+        # instead.
+        most_points = 200_000
         if not len(known):
             return Failure("empty-representation", "nothing has been learned yet")
-        points = legal_points(known.matrix, self.rules.max_degree, MOST_POINTS)
+        points = legal_points(known.matrix, self.rules.max_degree, most_points)
         if points is None:
             return Failure(
                 "too-many-points",
                 f"the span of {len(known)} monomials holds too many of degree <= "
                 f"{self.rules.max_degree} to list",
-                {"rank": len(known), "at_most": MOST_POINTS},
+                {"rank": len(known), "at_most": most_points},
             )
         log_candidates = self.rules.max_terms * math.log(max(len(points), 2))
         first = 2 * self.rules.max_terms + 2

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["make_app", "serve"]
 
-_LARGEST = 1_000_000
 _KEYS = {"task", "id", "values", "sure", "per_row"}
 
 
@@ -106,6 +105,7 @@ class _InterviewPages:
         )
 
     async def row(self, request: Request) -> Response:
+        largest = 1_000_000  # bytes of a row
         refused = self._refusal(request)
         if refused is not None:
             return refused
@@ -113,8 +113,8 @@ class _InterviewPages:
         try:
             async for part in request.stream():
                 body += part
-                if len(body) > _LARGEST:
-                    return _no(413, f"a row has {_LARGEST:,} bytes at most.")
+                if len(body) > largest:
+                    return _no(413, f"a row has {largest:,} bytes at most.")
             task, row = _read(body)
             return JSONResponse(await asyncio.wrap_future(self.interviews.submit(task, row)))
         except UnknownTask as error:

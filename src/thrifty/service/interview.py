@@ -34,9 +34,6 @@ from thrifty.typing import AnyArray, Json
 
 __all__ = ["Form", "Interviews", "Row", "check_values", "in_words"]
 
-#: orders that one purchase may take: each is a call
-_AT_ONCE = 64
-
 
 @dataclass(frozen=True)
 class Row:
@@ -93,6 +90,7 @@ class Form(CallableSource):
     """
 
     def __init__(self, rows: Sequence[Row], model: Asks, name: str, *, rehearsed: bool) -> None:
+        at_once = 64  # orders that one purchase may take: each is a call
         self._told = {row.id: row.values for row in rows}
         self.wanted: dict[str, list[str]] = {}
         self.rehearsed = rehearsed
@@ -110,7 +108,7 @@ class Form(CallableSource):
             allow_missing=True,
             kinds={name: list(words[name]) if name in words else "number" for name in names},
             # what was not told is not told a moment later; all that is bought is asked for at once
-            limits=CallLimits(attempts=1, concurrency=_AT_ONCE),
+            limits=CallLimits(attempts=1, concurrency=at_once),
         )
         self.proven = True  # nobody's answer is waited for
 
@@ -134,10 +132,6 @@ class Form(CallableSource):
     def _note(self, id: str, lacking: list[str]) -> None:
         if lacking and self._lacked_in.setdefault(id, self._purchases) == self._purchases:
             self.wanted.setdefault(id, []).extend(lacking)
-
-
-#: rows that are answered together at most
-_TOGETHER = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +206,11 @@ class Interviews:
                     request.reply.set_exception(error)
 
     def _next(self) -> list[_Request]:
+        together = 64  # rows that are answered together at most
         found: list[_Request] = []
         for _ in range(len(self._waiting)):
             request = self._waiting.popleft()
-            fits = not found or (found[0].like(request) and len(found) < _TOGETHER)
+            fits = not found or (found[0].like(request) and len(found) < together)
             # two about one row: the second is answered on what the first has paid for
             if fits and all(request.row.id != other.row.id for other in found):
                 if request.reply.set_running_or_notify_cancel():  # its client may be gone

@@ -27,8 +27,6 @@ from thrifty.stores.task_pages import SqlRow
 
 __all__ = ["Copied", "copy_store"]
 
-#: rows that are in memory at once; a row may hold the values of a feature on all examples
-_AT_ONCE = 200
 _MODULUS = 1 << 256
 
 
@@ -228,8 +226,10 @@ def _counted(
 
 
 def _batches(pages: SqlPages, table: CopiedTable) -> Iterator[list[SqlRow]]:
+    # rows that are in memory at once; a row may hold the values of a feature on all examples
+    at_once = 200
     at = 0
-    while rows := pages._run(table.select, (_AT_ONCE, at)):
+    while rows := pages._run(table.select, (at_once, at)):
         yield [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in rows]
         at += len(rows)
 

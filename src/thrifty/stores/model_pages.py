@@ -21,9 +21,6 @@ from thrifty.untrusted import readable
 
 __all__ = ["KeptPages", "OutcomePages", "VersionHead", "VersionPages", "VersionRow", "storable"]
 
-#: seconds since 1970 that a version may be from: until the year 5000
-_LATEST = 95e9
-
 
 @dataclass(frozen=True, slots=True)
 class VersionHead:
@@ -55,10 +52,11 @@ def _read_head(
     task: object, number: object, state: object, receipt: Any, at: Any, note: Any
 ) -> tuple[str, int, str, JsonLike, float, JsonLike]:
     """A row of the table, which a stranger may have written, as the head of a version."""
+    latest = 95e9  # seconds since 1970 that a version may be from: until the year 5000
     with readable(f"a version of {str(task)!r} in the store"):
         said, when = _mapping(json.loads(note)), float(at)
         numbers = [said.get(key) for key in ("loss", "loss before", "rows")]
-        if not 0 <= when < _LATEST or any(not isinstance(n, int | float | None) for n in numbers):
+        if not 0 <= when < latest or any(not isinstance(n, int | float | None) for n in numbers):
             raise ValueError("its numbers are none")
         return str(task), int(str(number)), str(state), _mapping(json.loads(receipt)), when, said
 

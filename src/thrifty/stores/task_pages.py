@@ -88,9 +88,6 @@ SqlRow: TypeAlias = Sequence[Any]
 #: (sql, parameters) to rows
 Run: TypeAlias = Callable[..., list[SqlRow]]
 
-#: values in one statement; both databases take more
-_AT_ONCE = 500
-
 
 class Statements:
     """Statements about one lifetime, in one transaction; ``run(sql, params)`` gives rows."""
@@ -164,8 +161,9 @@ class Statements:
 
 def batches(values: Sequence[object]) -> Iterator[Sequence[object]]:
     """As many values as one statement takes, and the next ones."""
-    for i in range(0, len(values), _AT_ONCE):
-        yield values[i : i + _AT_ONCE]
+    at_once = 500  # values in one statement; both databases take more
+    for i in range(0, len(values), at_once):
+        yield values[i : i + at_once]
 
 
 def _marks(values: Sequence[object]) -> str:

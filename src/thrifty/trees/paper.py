@@ -52,8 +52,6 @@ from thrifty.trees.use_rep import MATCH, Grown, use_rep
 from thrifty.trees.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.typing import Json, JsonLike
 
-#: of the task's examples: cells spent on first samples of older ones
-_SHARE = 0.25
 #: rows of a first sample; one that has nothing to do with the labels seldom agrees on them
 _ROWS = 8
 
@@ -106,12 +104,13 @@ def _some_of(
     older: Sequence[Tree], cells: Cells, labels: Labels, spare: int, random: np.random.Generator
 ) -> list[Tree]:
     """Some of the older ones that agree on every row, for ``spare`` cells at most."""
+    share = 0.25  # of the task's examples: cells spent on first samples of older ones
     single = [tree for tree in older if isinstance(tree, Node) and _is_single(tree)]
-    n = min(len(single), int(_SHARE * len(labels)) // _ROWS)
+    n = min(len(single), int(share * len(labels)) // _ROWS)
     # What is bought beyond the need must not be what a budget lacks in the end.
     if not n or spare < len(labels) or cells.allowance is not None:
         return []
-    if spare < (1 + _SHARE) * len(labels):
+    if spare < (1 + share) * len(labels):
         n = 1  # two first samples and a whole column would be too much
     some = [single[i] for i in random.choice(len(single), n, replace=False).tolist()]
     rows = _of_every_class(labels, random)

@@ -49,9 +49,6 @@ from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import Node, Tree
 
-#: a raced task costs about this many times its paths (docs/racing.md)
-_RACED = 1.2
-
 
 def check_can_race(learner: OverMetafeatures) -> None:
     """Refuse what a race cannot promise to keep."""
@@ -89,8 +86,9 @@ def reuse_by_races(
 
 def expected_by_races(paper: Expected, known: Metafeatures) -> Expected:
     """What the paper's way would cost, less what races save."""
+    raced = 1.2  # a raced task costs about this many times its paths (docs/racing.md)
     trees = [tree for tree in known if isinstance(tree, Node)]
-    likely = _RACED * path_cells(trees) if trees else None
+    likely = raced * path_cells(trees) if trees else None
     return replace(paper, reused=likely, buys_everything=False)
 
 
@@ -109,12 +107,11 @@ def scratch_by_races(
 
 #: how often a raced tree may differ from the tree of Paper()
 DELTA = 0.001
-_SEED = 20_221
 
 
 def shuffled(cells: Cells, labels: Labels) -> RacedNode:
     """All rows in random order."""
-    order = cells.row_order(_SEED)
+    order = cells.row_order(20_221)  # a salt of its own
     codes = labels.codes[order]
     rows = tuple(order[codes == c] for c in range(labels.n_classes))
     return RacedNode((), rows, np.zeros(labels.n_classes, dtype=np.int64))

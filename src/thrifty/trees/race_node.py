@@ -48,17 +48,12 @@ from thrifty.trees.thresholds import block_columns, choose, true_side
 from thrifty.trees.tree import Path, Split
 from thrifty.typing import AnyArray
 
-#: cells into which the counts of the smaller class are cut; more is tighter and slower
-_PIECES = 64
 #: corners of a box double with each class; with more classes than this entropy and Gini have bounds
 #: of their own, and a user's gain is not raced
 _MOST_CORNERS = 8
 #: a gain of the user's own that looks at prices has a boundary for each price; with more prices
 #: than this, boxes are used, which need a few more rows and far less time
 _PRICES = 8
-#: gains this close to the bar, relative to it, count as reaching it: other counts may give the
-#: same gain in theory and differ in the last bits
-_SLACK = 1e-9
 
 
 def can_race(gain: Gain, n_classes: int) -> bool:
@@ -96,7 +91,10 @@ class Bar:
     @property
     def just_below(self) -> float:
         """A gain that surely does not reach the bar lies below this."""
-        return self.height - _SLACK * max(1.0, abs(self.height))
+        # gains this close to the bar, relative to it, count as reaching it: other counts may give
+        # the same gain in theory and differ in the last bits
+        slack = 1e-9
+        return self.height - slack * max(1.0, abs(self.height))
 
     def out_of_reach(self, counts: Ints, sampled: Ints, prices: Floats) -> Bools:
         """counts (C, k) of the true rows among ``sampled`` (C,) rows: which rivals cannot win."""
@@ -130,7 +128,9 @@ class Bar:
 
     def _good_enough(self, n: Ints, price: float, present: Ints) -> tuple[Ints, Ints, Ints]:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
-        cells = min(_PIECES, int(n[0]) + 1)
+        # cells into which the counts of the smaller class are cut; more is tighter and slower
+        pieces = 64
+        cells = min(pieces, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
         if self.gain.raced == "kernel":
             table = kernels.xlogx_table(int(n.sum()))
@@ -184,14 +184,8 @@ class Bar:
         return best
 
 
-#: rows of each class in the first round
-FIRST = 6
-#: by how much a sample grows from round to round
-GROWTH = 1.3
 #: a leader stands out when it is this many standard errors ahead (each of the two rates)
 LEAD = 0.5
-#: how likely a leader that does not stand out is taken to lose
-DOUBT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +266,10 @@ class NodeRace:
         return Won(self.split, self.sides, self.sampled if self.shared is None else self.shared)
 
     def _run(self) -> None:
+        first = 6  # rows of each class in the first round
         if len(self.candidates) == 1:
             self._promote(0)
-        target = np.minimum(np.maximum(self.node.sampled, FIRST), self.totals)
+        target = np.minimum(np.maximum(self.node.sampled, first), self.totals)
         while len(self.rivals) or len(self.waiting):
             self._sample(target)
             if (self.sampled == self.totals).all():
@@ -291,8 +286,9 @@ class NodeRace:
 
     def _next_sample(self) -> Ints:
         """Rows of each class after the next round: the smaller samples catch up."""
+        growth = 1.3  # by how much a sample grows from round to round
         least = int(self.sampled[self.sampled < self.totals].min())
-        least += max(2, math.ceil(least * (GROWTH - 1)))
+        least += max(2, math.ceil(least * (growth - 1)))
         return np.minimum(np.maximum(self.sampled, least), self.totals)
 
     def _admit(self) -> None:
@@ -319,15 +315,16 @@ class NodeRace:
 
     def _costs_little(self, leader: int, target: Ints) -> bool:
         """Whether the rest of the leader costs little beside a round of all the others."""
+        doubt = 0.5  # how likely a leader that does not stand out is taken to lose
         if not self.cells.sells_together:
             price = self.prices[leader]
             rest = price * (self.totals - self.sampled).sum()
             rows = int((target - self.sampled).sum())
-            return bool(rest * DOUBT <= rows * (self.prices.sum() - price))
+            return bool(rest * doubt <= rows * (self.prices.sum() - price))
         features, price_of = self.candidates[self.rivals], self.cells.price_of
         others = np.arange(len(features)) != leader
         rest = price_of(self._rows(self.sampled, self.totals), features[[leader]])
-        return bool(rest * DOUBT <= price_of(self._rows(self.sampled, target), features[others]))
+        return bool(rest * doubt <= price_of(self._rows(self.sampled, target), features[others]))
 
     def _rows(self, first: Ints, last: Ints) -> Ints:
         return np.concatenate([rows[a:b] for rows, a, b in zip(self.node.rows, first, last)])

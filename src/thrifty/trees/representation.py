@@ -42,9 +42,6 @@ from thrifty.typing import Json, JsonLike
 
 Keys = NDArray[np.uint64]
 
-_ALL = 4_096
-_ONE_IN = 16
-
 
 def _distinct(keys: Keys) -> Keys:
     """Sorted, each once. ``np.unique`` hashes first and sorts then: sorting alone is faster."""
@@ -75,9 +72,10 @@ class TaughtRows:
 
     def with_keys(self, keys: Keys) -> TaughtRows:
         """These examples too."""
+        kept_whole, one_in = 4_096, 16  # of more rows than these, one in so many
         new = _distinct(keys)
-        often = np.searchsorted(new, np.uint64(2**64 // _ONE_IN))
-        kept = new[: max(_ALL, int(often))]
+        often = np.searchsorted(new, np.uint64(2**64 // one_in))
+        kept = new[: max(kept_whole, int(often))]
         return TaughtRows(_distinct(np.concatenate([self.keys, kept])))
 
     def share_any(self, keys: Keys) -> bool:

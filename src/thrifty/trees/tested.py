@@ -74,15 +74,8 @@ from thrifty.trees.tree import Leaf, Node, Tree, size
 _FIRST = 48
 #: the metafeatures still fail on a sample of this share of the rows: use all rows
 _ENOUGH = 0.25
-#: a part of them still fails on so many rows: go on to the next, whatever the number of rows
-_ENOUGH_OF_A_PART = 200
 #: rows tested at a time: a wrong tree is found out within the first few
 _BLOCK = 16
-#: a tree is tested when its mistakes on the rows met so far are below this share of those allowed
-_HOPEFUL = 0.5
-#: roots tried on a sample before it is enlarged
-_ROOTS = 3
-_SEED = 20_222
 
 
 def rows_to_pass(
@@ -255,21 +248,25 @@ class _Trial:
     def __init__(
         self, terms: Tested, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> None:
+        seed = 20_222  # a salt of its own
         self.terms, self.known, self.max_depth = terms, known, max_depth
         self.cells, self.labels = cells, labels
-        self.order = cells.row_order(_SEED)
+        self.order = cells.row_order(seed)
         if known.seed:
-            self.order = np.random.default_rng([_SEED, known.seed]).permutation(len(labels))
+            self.order = np.random.default_rng([seed, known.seed]).permutation(len(labels))
         self.shared = bool(known.rows) and known.rows.share_any(cells.row_keys())
         self.promise = ""
         self.met = min(_FIRST, len(labels))  # rows from here on are fresh
         self.sample = self.order[: self.met]
 
     def run(self) -> Tree | None:
+        # a part of them still fails on so many rows: go on to the next, whatever the number of
+        # rows
+        enough_of_a_part = 200
         attempt = 0
         enough = _ENOUGH * len(self.order)
         if self.known.partial:
-            enough = min(enough, _ENOUGH_OF_A_PART)
+            enough = min(enough, enough_of_a_part)
         while len(self.sample) <= enough:
             grown = self._grow()
             if grown is None:
@@ -290,9 +287,13 @@ class _Trial:
         A few rows often mistake the root. Its rivals are bought on the sample already, so trying
         them costs far less than more rows.
         """
+        roots = 3  # roots tried on a sample before it is enlarged
+        # a tree is tested when its mistakes on the rows met so far are below this share of those
+        # allowed
+        hopeful = 0.5
         terms = self.terms
         tried: frozenset[int] = frozenset()
-        while len(tried) < _ROOTS:
+        while len(tried) < roots:
             grown = grow_on_sample(
                 Suggested(self.known, by_feature=terms.match == "feature", not_at_root=tried),
                 self.cells,
@@ -302,7 +303,7 @@ class _Trial:
                 max_depth=self.max_depth,
                 max_nodes=terms.max_nodes,
             )
-            if grown.mistakes <= _HOPEFUL * terms.error * self.met:
+            if grown.mistakes <= hopeful * terms.error * self.met:
                 return grown.tree
             if not isinstance(grown.tree, Node):
                 return None

@@ -180,10 +180,6 @@ def cut_gain(gain: Gain) -> Gain:
     return gain if gain.cut_by is None else gain.cut_by
 
 
-#: rows looked at for the borders of the bins; exactness does not depend on them, speed does
-_SAMPLE = 512
-
-
 class RealTable:
     """Values (S, N), coded once into bins for the kernel; features with gaps are kept apart."""
 
@@ -229,8 +225,10 @@ def _bins_of(table: AnyArray) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
 
     A feature of at most 64 different values in the sample gets one bin for each of them.
     """
+    # rows looked at for the borders of the bins; exactness does not depend on them, speed does
+    sample = 512
     S, N = table.shape
-    rows = np.linspace(0, S - 1, min(S, _SAMPLE)).astype(np.int64)
+    rows = np.linspace(0, S - 1, min(S, sample)).astype(np.int64)
     ordered = np.sort(np.ascontiguousarray(table[rows].T), axis=1)
     m = ordered.shape[1]
     inner = kernels.BINS - 1

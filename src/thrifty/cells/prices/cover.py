@@ -24,9 +24,6 @@ __all__ = ["PATIENCE", "OrderChoice", "Cover", "Offer"]
 #: steps of the search before the integer programme takes over
 PATIENCE = 5_000
 
-#: seconds that the integer programme may take
-_SECONDS = 20.0
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -261,7 +258,7 @@ def _programme(
         integrality=np.ones(n + m),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(np.array(rows), lb=np.array(low)),
-        options={"time_limit": _SECONDS, "mip_rel_gap": 0.0},
+        options={"time_limit": 20.0, "mip_rel_gap": 0.0},
     )
     if found.status != 0 or found.x is None:
         return None
