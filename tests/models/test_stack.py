@@ -191,3 +191,16 @@ def test_a_store_keeps_every_part(tmp_path):
     life.close()
     again = thrifty.Lifetime.open(tmp_path / "a.db")
     np.testing.assert_array_equal(again.predict("up", asked).probabilities, told)
+
+
+def test_labels_of_the_same_rows_share_their_forests_whatever_each_class_weighs():
+    X = rows(260)
+    labels = [(score(X, seed) > limit).astype(int) for seed, limit in enumerate((0.2, 0.6, 1.1))]
+    tables = [table_of(X, y, np.ones(X.shape, dtype=bool), categories=(0, 0, 0, 3)) for y in labels]
+    # a class weighs its share of a population in which all of them are 1 in 7
+    each = [np.where(y == 1, 1 / 7 / y.mean(), 6 / 7 / (1 - y.mean())) for y in labels]
+    tables = [replace(one, weights=weights) for one, weights in zip(tables, each)]
+    one, *others = (found.trees for found, _ in fit_stacks(tables))
+    for other in others:
+        assert np.array_equal(one.feature, other.feature)
+        assert np.array_equal(one.threshold, other.threshold)

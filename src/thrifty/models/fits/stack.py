@@ -497,7 +497,8 @@ def _within_classes(weights: Floats, codes: Ints | None) -> Floats:
     if codes is None:
         return np.asarray(weights / weights.mean())
     mean = np.bincount(codes, weights=weights) / np.maximum(np.bincount(codes), 1)
-    return np.asarray(weights / mean[codes])
+    # weights that are the same but for a sum's last bits are: labels share what they can
+    return np.asarray(np.round(weights / mean[codes], 12))
 
 
 def _times(points: Points, factor: float) -> Points:
