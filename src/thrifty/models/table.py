@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +14,47 @@ from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
 from thrifty.typing import AnyArray, Json, JsonLike
 
-__all__ = ["MOST_FEATURES", "Table", "table_from_dict"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["MOST_FEATURES", "Columns", "Table", "table_from_dict"]
 
 #: features of a model at most: a ridge takes no more, and one that asks for more is no help
 MOST_FEATURES = 300
 
 
 Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the columns of the whole table are called, and the words of those that are categories.
+
+    >>> columns = Columns(("age", "plan", "debt"), {"plan": ("basic", "family")})
+    >>> columns.frame(np.array([1, 2]), np.array([[1.0, 3.5], [np.nan, np.nan]]))
+         plan  debt
+    0  family   3.5
+    1     NaN   NaN
+    """
+
+    names: Sequence[str]
+    words: Mapping[str, Sequence[str]]
+
+    def named(self, features: Ints) -> list[str]:
+        """Of some features."""
+        return [self.names[f] for f in features.tolist()]
+
+    def frame(self, features: Ints, values: Floats) -> pandas.DataFrame:
+        """Values of some features under their names; a category by its word, NaN for a gap."""
+        import pandas
+
+        columns: dict[str, AnyArray] = {}
+        for name, column in zip(self.named(features), values.T):
+            columns[name] = column
+            if name in self.words:
+                said = np.array([*self.words[name], np.nan], dtype=object)
+                columns[name] = said[np.nan_to_num(column, nan=len(said) - 1).astype(np.int64)]
+        return pandas.DataFrame(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +90,8 @@ class Table:
         (m,) which examples these are, the same in every task; None where they have no ids
     groups : array of int or None
         (m,) rows of one group are never parted when some are left out; None: each is its own
+    columns : Columns or None
+        what the features are called, for estimators that choose them by name
 
     Examples
     --------
@@ -75,6 +113,7 @@ class Table:
     looked: int = 0
     keys: Keys | None = None
     groups: Ints | None = None
+    columns: Columns | None = None
 
     @property
     def n_rows(self) -> int:

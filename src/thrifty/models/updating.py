@@ -30,7 +30,7 @@ from thrifty.models.fits.folds import make_folds
 from thrifty.models.fits.quality import losses, said_left_out
 from thrifty.models.learning import LearnedTable, allowance_of, read_cells, what_is_known
 from thrifty.models.memory import categories_of
-from thrifty.models.table import Table
+from thrifty.models.table import Columns, Table
 from thrifty.typing import AnyArray
 
 __all__ = ["Held", "Updated", "codes_in", "is_not_worse", "update_model"]
@@ -167,7 +167,9 @@ class _Update:
     def candidate(self, features: Ints) -> Updated:
         """A model of the old rows and the new ones together, over these features."""
         model, cells = self.model, self.cells
+        words = {**model.words_, **categories_of(cells)}
         old = _widened(model.table_, features, cells)
+        old = replace(old, columns=Columns(cells.feature_names, words))
         if self.labels.groups is not None and old.groups is None:
             old = replace(old, groups=np.arange(old.n_rows))  # nothing was said: each is its own
         new = self._new_table(old)
@@ -176,7 +178,6 @@ class _Update:
         with in_one_thread(model.estimator is None):
             said = self._left_out(whole, new, fit)
             fitted = fit(whole)
-        words = {**model.words_, **categories_of(cells)}
         made = model.around(whole, fitted, cells.feature_names, words)
         if said is None:
             return Updated(made, self.rows, None, None, len(self.rows))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter, ThriftyError
+from thrifty.models.fits.by_column import chooses, kept_as_gaps, told_of
 from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
@@ -28,6 +29,9 @@ from thrifty.models.fits.two_stage import fit_two_stages, two_stage_from_dict
 from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = [
     "Fitted", "NotBrought", "Prepared", "check_estimator", "fit_prefix", "fit_table", "fit_tables",
@@ -190,13 +194,19 @@ class Prepared:
     """A fitted estimator with what turns bought values into its columns.
 
     Gaps are imputed and categories become columns of their own where the estimator takes no NaN;
-    a category never seen is in none of them.
+    a category never seen is in none of them. ``framed`` makes a frame for an estimator that
+    chooses columns by name.
     """
 
     def __init__(
-        self, fitted: BaseEstimator, fills: Floats | None, categories: tuple[int, ...]
+        self,
+        fitted: BaseEstimator,
+        fills: Floats | None,
+        categories: tuple[int, ...],
+        framed: Callable[[Floats], pandas.DataFrame] | None = None,
     ) -> None:
         self.fitted, self.fills, self.categories = fitted, fills, categories
+        self.framed = framed
         self.quality: Quality | None = None
         self.measured, self.error = False, np.nan
         if hasattr(fitted, "classes_"):
@@ -209,8 +219,10 @@ class Prepared:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(fitted, name)
 
-    def columns(self, values: Floats) -> Floats:
+    def columns(self, values: Floats) -> Floats | pandas.DataFrame:
         """What the estimator is given."""
+        if self.framed is not None:
+            return self.framed(values)
         if self.fills is None:
             return values
         filled = np.where(np.isnan(values), self.fills, values)
@@ -258,16 +270,32 @@ def fit_user(table: Table, estimator: EstimatorLike, seed: int) -> Prepared:
     seeds = [name for name in given if name.split("__")[-1] == "random_state"]
     made.set_params(**{name: seed for name in seeds if given[name] is None})
     _say_categories(made, table.categories)
-    fills = None if _takes_gaps(made) else _middles(table.values)
-    empty = Prepared(None, fills, table.categories or (0,) * len(table.features))
-    columns, labels = empty.columns(table.values), table.labels
+    made_of, labels = _prepared_for(made, table), table.labels
     last = made.steps[-1][1] if isinstance(made, Pipeline) else made
     if has_fit_parameter(last, "sample_weight"):
         step = f"{made.steps[-1][0]}__" if isinstance(made, Pipeline) else ""
         weights = {f"{step}sample_weight": table.weights / table.weights.mean()}
-        return Prepared(made.fit(columns, labels, **weights), fills, empty.categories)
+        return made_of(made.fit(made_of(None).columns(table.values), labels, **weights))
     drawn = drawn_by_weight(table.weights, labels, seed)
-    return Prepared(made.fit(columns[drawn], labels[drawn]), fills, empty.categories)
+    return made_of(made.fit(made_of(None).columns(table.values[drawn]), labels[drawn]))
+
+
+def _prepared_for(made: BaseEstimator, table: Table) -> Callable[[BaseEstimator], Prepared]:
+    """How the values of a table are prepared for an estimator, which is told of its columns."""
+    categories = table.categories or (0,) * table.width
+    if table.columns is None or not chooses(made):
+        fills = None if _takes_gaps(made) else _middles(table.values)
+        return partial(Prepared, fills=fills, categories=categories)
+    features, columns = table.features, table.columns
+    there = columns.named(features)
+    told_of(made, columns.names, there)
+    kept = np.array(kept_as_gaps(made, there)) | (np.array(categories) > 0)
+    middles = np.where(kept, np.nan, _middles(table.values))
+
+    def framed(values: Floats) -> pandas.DataFrame:
+        return columns.frame(features, np.where(np.isnan(values), middles, values))
+
+    return partial(Prepared, fills=None, categories=categories, framed=framed)
 
 
 def drawn_by_weight(weights: Floats, labels: AnyArray, seed: int) -> Ints:
