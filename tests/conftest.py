@@ -1,7 +1,5 @@
 """What several test folders share."""
 
-from __future__ import annotations
-
 import gc
 import os
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Dying at an interesting moment, in earnest or in play."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Answers that no provider should give: each must be an error, never a value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ledgers and sources that are paid for, as most tests want them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

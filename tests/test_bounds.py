@@ -1,7 +1,5 @@
 """The bounds as numbers: against closed forms, against each other, against brute force."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

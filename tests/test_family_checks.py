@@ -1,7 +1,5 @@
 """Every family passes the checks; a family that falls short is found out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 
 import numpy as np

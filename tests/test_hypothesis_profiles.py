@@ -1,7 +1,5 @@
 """Profiles of hypothesis are global: what one folder sets holds in the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import settings

@@ -1,7 +1,5 @@
 """Labels of a series belong to the rows that its index names, never silently to others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

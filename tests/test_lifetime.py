@@ -1,7 +1,5 @@
 """A lifetime as users hold it: names, bills, receipts, sources shared between tasks."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Notebooks: what objects look like there, the running line, and the tutorial, executed."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

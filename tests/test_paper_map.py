@@ -1,7 +1,5 @@
 """Every statement of the paper has a line in docs/paper_map.md, and every name there exists."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The running line, watched where a user sees it: in a terminal, in a pipe, from the commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The public names: sorted, present, and none missing from design."""
 
-from __future__ import annotations
-
 import pytest
 
 import thrifty

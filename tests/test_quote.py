@@ -1,7 +1,5 @@
 """The dry run: nothing is bought, limits hold, likely numbers come true."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

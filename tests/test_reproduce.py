@@ -1,7 +1,5 @@
 """The reproduction on tiny grids: the same bytes whoever runs it, resumable, honest in its page."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order in which learners take rows: a secret of the lifetime, kept, or ``random_state``."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

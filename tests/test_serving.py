@@ -1,7 +1,5 @@
 """A model for serving: the function in the docs predicts the same, with nothing installed."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

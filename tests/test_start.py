@@ -1,7 +1,5 @@
 """What starting costs, counted by what is imported: nobody waits for what is not used."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The paper's problem setups, on the streams that are said to satisfy them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import kstest

@@ -4,8 +4,6 @@ A frozen object can be shared between threads and kept in a memory; one that hol
 at ==, in some callers only, unless it is compared by identity.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import importlib

@@ -5,8 +5,6 @@ rooms against what the architecture page draws. A room that is new in a walk is 
 here and to docs/architecture.md, or find out why it is entered.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

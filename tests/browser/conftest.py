@@ -1,7 +1,5 @@
 """A real Chromium, driven by Playwright; without one these tests are skipped, and say so."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from typing import Any

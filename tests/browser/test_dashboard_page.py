@@ -1,7 +1,5 @@
 """The dashboard in a real browser, started as a user starts it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """The report in a real browser: from a file, with no network."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

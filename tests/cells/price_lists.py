@@ -1,7 +1,5 @@
 """Random price lists: orders that overlap, fees, discounts, derived features."""
 
-from __future__ import annotations
-
 import random
 
 

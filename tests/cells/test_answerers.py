@@ -1,7 +1,5 @@
 """Several answerers of one question, confidences from log-probabilities, rates from a package."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from contextlib import contextmanager

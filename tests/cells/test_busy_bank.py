@@ -1,7 +1,5 @@
 """The bank keeps its server busy: connections that are kept, sums that are written once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

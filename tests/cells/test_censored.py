@@ -1,7 +1,5 @@
 """Values beyond a limit of detection, and numbers as laboratories write them."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

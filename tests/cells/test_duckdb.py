@@ -1,7 +1,5 @@
 """A table in a DuckDB file: rows in their order, kinds by column, no more read than is bought."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Failures are not the end: what a provider says of rows and cells; gaps after some tries."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a feature is, told by dtype or by the user; derived bits that one bought cell fills."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

@@ -1,7 +1,5 @@
 """A Parquet file too long for memory: rows are read, columns are not kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas
 import pytest

@@ -1,7 +1,5 @@
 """What one feature costs where others are owned: after a path, row by row, and over bits."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 

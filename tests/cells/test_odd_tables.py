@@ -1,7 +1,5 @@
 """Tables that lie about themselves: masked values and indices out of range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Orders that overlap, fees, discounts, derived features: the cheapest way to what is wanted."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

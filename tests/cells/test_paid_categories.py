@@ -1,7 +1,5 @@
 """Paid categories: an answer is checked before it is coded, and a word stays the word it was."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sources that are called: batches, concurrency, rates, ids, and the readers over them."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """``present=``: cells that are known not to exist are gaps, never asked for and never billed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Price lists: what real bills look like, counted the same for arrays and for providers."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Questions to a language model over real HTTP: what is asked, billed, refused and kept."""
 
-from __future__ import annotations
-
 import logging
 import math
 

@@ -1,7 +1,5 @@
 """Batches of questions: sending, looking and fetching are three acts; text by text is settled."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

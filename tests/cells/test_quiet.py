@@ -1,7 +1,5 @@
 """Packages that make calls write no lines of their own, unless somebody asks for them."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np

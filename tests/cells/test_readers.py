@@ -1,7 +1,5 @@
 """Every reader says all there is to say: of a table, matched, of bits, paid for."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

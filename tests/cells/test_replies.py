@@ -1,7 +1,5 @@
 """Replies as real models write them: read where they answer, refused where they do not."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

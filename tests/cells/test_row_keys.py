@@ -1,7 +1,5 @@
 """The number of an example: fast on bits, and the one that its values give one by one."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

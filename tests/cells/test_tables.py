@@ -1,7 +1,5 @@
 """Parquet files and tables of a database: a column at a time, names checked against the schema."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

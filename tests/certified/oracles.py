@@ -1,7 +1,5 @@
 """Rows, their labels, and an oracle's function that counts what it is asked."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

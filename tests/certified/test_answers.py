@@ -1,7 +1,5 @@
 """Oracles and answers with a guarantee, through a lifetime."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels that are bought: which rows, at which price, and what is learned from them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Several models before the oracle, and one certificate for all of them."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certificates: the bet is fair whatever the truth, and what is certified holds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

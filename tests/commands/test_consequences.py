@@ -1,7 +1,5 @@
 """Options of the command line, by what they change: a bill, an answer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

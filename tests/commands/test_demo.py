@@ -1,7 +1,5 @@
 """The demo: one command, a bill that adds up, a picture."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

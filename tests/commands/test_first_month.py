@@ -1,7 +1,5 @@
 """What a new user meets in the first month, on the command line alone: each once failed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

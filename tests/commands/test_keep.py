@@ -1,7 +1,5 @@
 """``thrifty store backup``, ``restore``, ``purge`` and ``export --cells``, on real stores."""
 
-from __future__ import annotations
-
 import csv
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """thrifty learn, predict, tasks, bill, show, export and resolve, from the shell."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

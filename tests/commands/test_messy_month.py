@@ -1,7 +1,5 @@
 """A clinic's own spreadsheets: semicolons, commas, limits, remarks, and another file next month."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

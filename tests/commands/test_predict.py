@@ -1,7 +1,5 @@
 """``thrifty predict`` when the budget ends before the last row: what is answered is written."""
 
-from __future__ import annotations
-
 import csv
 import json
 

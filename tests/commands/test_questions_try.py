@@ -1,7 +1,5 @@
 """``thrifty questions try``: ten texts before anything large is spent."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

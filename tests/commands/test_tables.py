@@ -1,7 +1,5 @@
 """A messy CSV is all it takes: learn a column, predict for other rows, see the bill."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

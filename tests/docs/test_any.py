@@ -4,8 +4,6 @@ A module that is not listed may not use it. One that is listed and no longer use
 the list, so that the list stays true.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What docs/architecture.md says can be added is added here, each in a file of its own."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

@@ -6,8 +6,6 @@
 - ``text`` is not run: output, and commands that are not for a test (``make``, a dashboard).
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

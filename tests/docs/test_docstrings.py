@@ -1,7 +1,5 @@
 """Docstrings are numpydoc's: each parameter and attribute has its type in the type's place."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the pages name exists: parameters in inline code, keys of task files, commands."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Files and names that pages, docstrings and comments send a reader to are there."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import io

@@ -1,7 +1,5 @@
 """The README leads to files that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

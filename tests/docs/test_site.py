@@ -1,7 +1,5 @@
 """The site builds with warnings as errors, and knows every page and every command."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

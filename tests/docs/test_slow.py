@@ -1,7 +1,5 @@
 """No test that nobody runs: each slow one belongs to a make target, and CI runs every target."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

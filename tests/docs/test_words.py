@@ -3,8 +3,6 @@
 Not in pages, and not in what else a user reads: docstrings, messages, helps, templates, examples.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """A table of Parquet files on real workers: the answers of one table, each part booked once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

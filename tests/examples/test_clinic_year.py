@@ -4,8 +4,6 @@ Each step has quick tests of its own (tests/lives_on, tests/stores/test_copying.
 tests/test_quote.py); the year as a whole is run by make faults.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The worked examples run, and show what they say they show."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import os

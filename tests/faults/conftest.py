@@ -1,7 +1,5 @@
 """Processes that are killed, and what must be true of the ledger afterwards."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -4,8 +4,6 @@ Each must end in a value or an error of Thrifty's, within ten seconds and one gi
 read in forked children, so that one that crashes the process is found too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ Written to memory. A write, a truncation or a deletion is only certain after the
 deletion, its folder) was synced; before that each sector may or may not have reached the disk.
 """
 
-from __future__ import annotations
-
 import random
 
 import apsw

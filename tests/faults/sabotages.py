@@ -3,8 +3,6 @@
 ``SABOTAGES[name]`` takes ``monkeypatch`` and breaks one thing. The first four were found SOUND.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

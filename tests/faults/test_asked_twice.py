@@ -1,7 +1,5 @@
 """One purchase, asked for twice under its key: two machines whose clocks are far apart."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np

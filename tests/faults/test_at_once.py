@@ -1,7 +1,5 @@
 """Threads, forks and processes that come at the same moment: once each of these went wrong."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

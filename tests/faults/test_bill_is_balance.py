@@ -1,7 +1,5 @@
 """The bill sums to the balance and to the ledger, in every state."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

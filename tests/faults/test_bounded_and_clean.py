@@ -1,7 +1,5 @@
 """Strangers' stores take no memory for what they claim; nothing ends in a raw traceback."""
 
-from __future__ import annotations
-
 import csv
 import json
 import resource

@@ -1,7 +1,5 @@
 """Clocks that are turned, threads that are held up, processes that may not be looked at."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

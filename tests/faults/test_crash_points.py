@@ -1,7 +1,5 @@
 """kill -9 at each interesting moment: 12 points x 2 durable stores x 3 kinds of provider."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash import kill_at

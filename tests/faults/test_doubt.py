@@ -1,7 +1,5 @@
 """Doubt that people can live with: policies, interruptions, messages that can be pasted."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """Columns that are listed as free and billed all the same: the budget holds, the source stops."""
 
-from __future__ import annotations
-
 import pytest
 
 import thrifty

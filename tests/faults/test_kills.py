@@ -1,7 +1,5 @@
 """kill -9 at random moments, two processes on one lifetime."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Small things that once ended raw, in silence, or in a log: each from outside."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json

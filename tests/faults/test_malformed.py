@@ -1,7 +1,5 @@
 """Answers that are no answers: an error each, kept, counted as spent, never a value."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.malformed import malformed_answers

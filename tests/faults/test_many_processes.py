@@ -1,7 +1,5 @@
 """Eight processes on one budget; a database server that goes away under them."""
 
-from __future__ import annotations
-
 import random
 import time
 

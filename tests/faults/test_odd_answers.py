@@ -1,7 +1,5 @@
 """Whatever a provider says of costs and failures, a purchase ends, and the lifetime goes on."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ways in which money was once lost or a value invented. Each is here for good."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Power cuts and I/O errors under SQLite, at every operation on the disk."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 

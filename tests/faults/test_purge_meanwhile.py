@@ -1,7 +1,5 @@
 """What a purge took out does not come back by what was under way at that moment."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

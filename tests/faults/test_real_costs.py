@@ -1,7 +1,5 @@
 """What a provider says it billed: counted to the millionth, never past a limit, never lost."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import contextmanager, nullcontext
 from decimal import Decimal

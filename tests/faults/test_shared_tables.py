@@ -1,7 +1,5 @@
 """A named table is charged once, whoever learns and predicts from it at the same time."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The simulator: it finds nothing, finds what is broken on purpose, replays and shrinks."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small files that grow large: of whatever they claim, little memory is taken."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

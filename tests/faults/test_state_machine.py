@@ -1,7 +1,5 @@
 """Any order of buying, crashing, reopening, resolving, retrying, expiring and compacting."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import zlib

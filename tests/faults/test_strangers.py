@@ -1,8 +1,6 @@
 """Secrets and strangers: what once printed a password, drove a terminal, hung, or ended in a
 traceback from somewhere inside; and a few hundred damaged inputs of every kind."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The tribunal in short, and that it finds what it is there to find."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.tribunal import Tribunal

@@ -1,7 +1,5 @@
 """Each way to break the money is found by the tribunal's judge: it must not say SOUND."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

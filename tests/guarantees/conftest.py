@@ -4,8 +4,6 @@ The streams differ by their seed alone. The first keeps a change from breaking a
 the others are there to find a promise that holds by luck.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

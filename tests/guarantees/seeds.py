@@ -4,8 +4,6 @@
 its streams is found by others.
 """
 
-from __future__ import annotations
-
 import os
 
 __all__ = ["seeds", "seen", "shifted"]

@@ -1,7 +1,5 @@
 """Theorem 5 on seeded streams: every rule pays at most its bound, wherever the bad tasks are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Anchors, anchored families and the warm-up: what each believes, and what it saves."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

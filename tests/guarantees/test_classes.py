@@ -1,7 +1,5 @@
 """More than two classes, texts as labels, weights, prices: reused trees equal scratch trees."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

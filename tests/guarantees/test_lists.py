@@ -1,7 +1,5 @@
 """Decision lists: few from scratch, the scratch list every time, a bounded bill."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

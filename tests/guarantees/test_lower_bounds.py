@@ -1,7 +1,5 @@
 """Theorem 6: on the adversaries' streams no learner of ours looks at fewer features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The theorems on monomials, and what the default mode promises, on seeded streams."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The theorems on polynomials, and what the default mode promises, on seeded streams."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

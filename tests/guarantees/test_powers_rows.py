@@ -2,8 +2,6 @@
 own quantity. Logs are to the base 2, as in the paper's proofs: x in [1, 2] has logs in [0, 1].
 """
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

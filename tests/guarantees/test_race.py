@@ -1,7 +1,5 @@
 """What racing promises: the same tree with probability 1 - delta, for a fraction of the cells."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Tested(0.01, 0.95): the promise on seeded streams, and a bill that does not grow with S."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

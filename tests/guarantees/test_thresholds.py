@@ -1,7 +1,5 @@
 """Real-valued features: the scratch tree every time, at most K from scratch, thresholds exact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier

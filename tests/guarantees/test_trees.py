@@ -1,7 +1,5 @@
 """Theorem 1 on seeded streams: few tasks from scratch, the scratch tree, a bounded bill."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The plain twins: what each kernel says, in the fewest words, on unpacked 0/1 tables."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weighted and price-aware gains against their formulas."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Points added up by a kernel, against looking up each bin in plain Python."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

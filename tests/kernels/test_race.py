@@ -1,7 +1,5 @@
 """The kernels of the race against every table written out: the same tables are ruled out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tally of a receipt against its plain twin."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The threshold kernels against a twin that tries every cut of every feature."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

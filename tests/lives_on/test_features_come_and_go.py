@@ -1,7 +1,5 @@
 """A column that is missing or was retired stops no prediction; prices may lack and exceed names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

@@ -1,7 +1,5 @@
 """Tables as they are: marks for gaps, decimal commas, empty labels, ids twice, a giveaway."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

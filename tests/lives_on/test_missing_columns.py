@@ -1,7 +1,5 @@
 """Columns that next month's file lacks, or has for the first time: named, with what they mean."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -4,8 +4,6 @@ Outcomes come as they come: a third of them is positive on average, not exactly.
 over seeded runs and compared with the most that a fair test would show in 1 of 100 sets of runs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtri

@@ -1,7 +1,5 @@
 """Observed outcomes: a model is watched, told worse when it is, and purged rows are gone."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory

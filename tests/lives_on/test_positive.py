@@ -1,7 +1,5 @@
 """The class of interest: said by the user or found by one rule, kept, the same in every place."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A purge reaches everything: after it no value and no id of the example is in any table."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """What a learned task says of itself: its bill, how good it is beside guessing, what comes next."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

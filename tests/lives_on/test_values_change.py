@@ -1,7 +1,5 @@
 """Values that change: of a cell that is fixed an error that names it, else the newest counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Next month's rows: updates, versions, the way back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

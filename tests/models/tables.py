@@ -1,7 +1,5 @@
 """Tables of bought cells, as fits and orders of questions take them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

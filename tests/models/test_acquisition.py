@@ -1,7 +1,5 @@
 """What is bought: cheap orders on many rows, expensive ones where a sample of them is cheap."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Which plan spends a given mean: the best, and of those that look alike the one that uses it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """At any spend, on any price list, a task is learned or refused before anything is bought."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Asking in order at the edges: classes by name, gaps, nothing to spend, everything free."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Asking in order: whoever is sure stops, limits hold, and the money buys the most it can."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

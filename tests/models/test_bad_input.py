@@ -1,7 +1,5 @@
 """What cannot be used says so, and what can be used is no error; through every reader."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Alternatives: the cheap answer everywhere, the expensive one where that pays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

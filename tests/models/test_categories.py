@@ -1,7 +1,5 @@
 """A category means the same in every task and every prediction, whatever order it comes in."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What asking in order is for, by its consequences: a bill, an answer, a loss on new rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB

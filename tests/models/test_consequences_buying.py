@@ -1,7 +1,5 @@
 """What buying, the memory and the columns of a fit are for: a bill, a rate, a loss on new rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score

@@ -1,7 +1,5 @@
 """What would be noticed if parts of a fit were wrong: held-out losses, and what must not matter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import expit

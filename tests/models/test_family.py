@@ -1,7 +1,5 @@
 """Models through a lifetime: the bill, the store, users' estimators."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

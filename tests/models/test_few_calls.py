@@ -1,7 +1,5 @@
 """Where asking costs whatever is asked, and where a fee is paid once for a row."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Every kind of model stands behind one protocol, and comes back from JSON by its name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge

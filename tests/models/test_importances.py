@@ -1,7 +1,5 @@
 """What a model says of its features, and tools that look into it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor

@@ -1,7 +1,5 @@
 """Intervals of a model's own quality: no surer than the rows, no wider than of use."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Long tables: columns that tell only together are kept, rare rows are all looked at."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """``learn_many`` with Models: in waves of one as one by one, and whatever the workers."""
 
-from __future__ import annotations
-
 import os
 import signal
 from functools import cache

@@ -1,7 +1,5 @@
 """Quality on held-out rows, and cards with the user's names."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

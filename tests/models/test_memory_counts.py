@@ -1,7 +1,5 @@
 """The memory of a lifetime: counts by column, the same in a store, owned rows, one set of words."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

@@ -1,7 +1,5 @@
 """scikit-learn's own checks on models that stand alone, and how they go with its tools."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """No row costs more than everything at once, and what is explained sums to the receipt."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

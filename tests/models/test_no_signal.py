@@ -1,7 +1,5 @@
 """Where there is nothing to learn a model says so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Numeric labels: what is learned, bought, kept and asked."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor

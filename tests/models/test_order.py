@@ -1,7 +1,5 @@
 """The order of questions: worth per price, fees once, noise last, gaps and point masses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A stopping rule says itself what it needs: one of a user's own is one class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Learning with predictions in mind: what is bought for them, and how much of it is kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

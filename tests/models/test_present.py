@@ -1,7 +1,5 @@
 """Learning where it is known which cells exist: no kind of label buys a gap, at any spend."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

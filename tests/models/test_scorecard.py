@@ -1,7 +1,5 @@
 """The scorecard: what its card says is what it predicts, and what it does with odd data."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """scikit-learn's own checks on the scorecard."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

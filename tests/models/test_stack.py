@@ -1,7 +1,5 @@
 """The one fit: what a store gives back, honest held-out statements, every kind of table."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What ``Sure(p)`` promises: of rows that stop with an answer p are right, on rows of no choice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

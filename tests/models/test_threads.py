@@ -1,7 +1,5 @@
 """Small fits run in one thread, whatever the machine has; where threads are is looked up once."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """Several labels at once: one table, a bill that is shared, models as good as labels allow."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows that weigh, rows that belong together: sample_weight and groups."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression

@@ -1,7 +1,5 @@
 """People read categories by their words, not by their places in a list."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier

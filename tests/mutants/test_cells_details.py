@@ -1,7 +1,5 @@
 """Details of cells, prices and sources, each of which a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

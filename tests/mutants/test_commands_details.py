@@ -1,7 +1,5 @@
 """Details of commands and certificates that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from types import SimpleNamespace

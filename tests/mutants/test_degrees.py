@@ -1,7 +1,5 @@
 """A degree above the limit is refused on every way to a monomial."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

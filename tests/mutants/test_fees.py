@@ -1,7 +1,5 @@
 """Money: a fee once an example, amounts rounded to the nearest, what is counted rounded up."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Details of kernels that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Labels and groups that cannot be read: an error of ours, which says what to do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Details of lifetimes that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import io
 import sys
 import threading

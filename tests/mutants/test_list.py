@@ -1,7 +1,5 @@
 """The list of small changes fits the code as it is: each line it would change is still there."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

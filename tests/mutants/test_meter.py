@@ -1,7 +1,5 @@
 """A cell is charged once: to the first task that looks at it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import thrifty

@@ -1,7 +1,5 @@
 """Details of models that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a monomial costs to recognise, to the cell; and which values a model takes."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The chance of another tree than the paper's, 0.001, is shared among the nodes of a race."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

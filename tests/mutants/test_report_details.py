@@ -1,7 +1,5 @@
 """Details of pictures and of the dashboard that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import time
 
 from matplotlib.figure import Figure

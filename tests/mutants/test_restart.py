@@ -1,7 +1,5 @@
 """A restart forgets what was grown from the representation it forgets."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import thrifty

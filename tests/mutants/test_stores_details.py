@@ -1,7 +1,5 @@
 """Details of stores that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import os
 import threading
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rows that a tree was grown on, or tested on, are fresh no more."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import thrifty

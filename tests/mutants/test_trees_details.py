@@ -1,7 +1,5 @@
 """Details of trees that a small change would break unnoticed."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bad input to a store: clear errors, nothing lost, nothing bought."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 

@@ -1,7 +1,5 @@
 """Tried as a new user would: nothing is paid twice, predicted wrongly or overstated."""
 
-from __future__ import annotations
-
 import gc
 import warnings
 

@@ -1,7 +1,5 @@
 """Nothing that costs is bought without a limit that a person set."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

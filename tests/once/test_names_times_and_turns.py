@@ -1,7 +1,5 @@
 """Names, moments and turns that bent the books: each is refused, or decided in its transaction."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

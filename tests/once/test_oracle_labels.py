@@ -1,7 +1,5 @@
 """A bought label is the one that was said, of the row it was said of, and is paid for once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """An answer belongs to a text, a question as it is worded and who answers: lists may change."""
 
-from __future__ import annotations
-
 import json
 import re
 

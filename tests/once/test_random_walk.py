@@ -8,8 +8,6 @@ no cell is on it twice. The provider sums up its bill by itself, from the calls 
 THRIFTY_WALKS=500 walks longer than by default.
 """
 
-from __future__ import annotations
-
 import os
 import random
 

@@ -1,7 +1,5 @@
 """A call that broke off and is made again ends as it would have ended, and pays nothing twice."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import contextmanager
 

@@ -5,8 +5,6 @@ forgotten tasks, a store that is opened again. What the lifetime says of them in
 it says in every other.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

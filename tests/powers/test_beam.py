@@ -1,7 +1,5 @@
 """Beam search over supports and the scan of all products, against brute force."""
 
-from __future__ import annotations
-
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np

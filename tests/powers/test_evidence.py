@@ -1,7 +1,5 @@
 """When a fit is believed."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exact linear algebra against Gaussian elimination in Fractions, written out."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

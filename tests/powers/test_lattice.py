@@ -1,7 +1,5 @@
 """Lattice decoding and the listing of legal points, against brute force."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

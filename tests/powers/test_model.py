@@ -1,7 +1,5 @@
 """The regressors users hold."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The family of monomials: what it learns, what it refuses, and what it says then."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Orthonormal polynomials against closed forms, up to degree 24."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

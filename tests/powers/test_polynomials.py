@@ -1,7 +1,5 @@
 """The family of polynomials: what it learns, what it refuses, and what it says then."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Coarse values: where rows tell one formula from all others it is found, else two are named."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

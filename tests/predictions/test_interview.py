@@ -1,7 +1,5 @@
 """One row, interactively: in Python, after a crash, and in a real terminal."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """Several tasks at once: one pass, one bill, every task reads every cell that is there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Orders and prefixes are made once, kept in the store, and loaded with the model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import thrifty

@@ -1,7 +1,5 @@
 """``life.predict``: one way out, names matched in one place, a bill for every row."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

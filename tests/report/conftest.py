@@ -1,7 +1,5 @@
 """Lifetimes to look at: one of trees in memory, learned once for all tests of this folder."""
 
-from __future__ import annotations
-
 import pytest
 
 import thrifty

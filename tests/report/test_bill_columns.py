@@ -1,7 +1,5 @@
 """A column of the bill is declared once: everything that shows a bill has it then."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The dashboard without a browser: who may ask, what is answered, what is written."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import shutil

@@ -1,7 +1,5 @@
 """The report as text: what it says, what it escapes, what it never loads."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The data behind each picture; drawing is checked to draw what the data says."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

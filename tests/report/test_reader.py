@@ -1,7 +1,5 @@
 """A store is looked at, never written; what cannot be read is said clearly."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Clients that send nonsense, hang up, dawdle or contradict themselves: none gets a traceback."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The service: rows are answered and asked about, booked once, and only for who has the token."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from starlette.testclient import TestClient

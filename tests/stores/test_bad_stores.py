@@ -1,7 +1,5 @@
 """Files that are no stores, disks that are full, names that are hostile, secrets."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """One suite, three stores, no exemptions."""
 
-from __future__ import annotations
-
 import pytest
 
 from thrifty.stores import MemoryStore, PostgresStore, SQLiteStore

@@ -1,7 +1,5 @@
 """Moving house: everything arrives, counted and hashed, or nothing does."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

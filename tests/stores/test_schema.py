@@ -1,7 +1,5 @@
 """Stores of 0.2 open with everything in them; older ones are refused and left as they are."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a task adds to its store beside what it bought."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paper's definitions, word for word: what the quicker ways of the library are held against."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from thrifty.trees.tree import EMPTY, Leaf, Node, Path, Split, Tree, subtree

@@ -1,7 +1,5 @@
 """Random small trees and tables for the tests of trees."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The benchmarks of trees run, on small sizes, and compare like with like."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

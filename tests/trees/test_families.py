@@ -1,7 +1,5 @@
 """Families and models as plain data: out through JSON, and back the same; and their limits."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels as codes and as bits, held against numpy's own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

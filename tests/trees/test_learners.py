@@ -1,7 +1,5 @@
 """Learners own their parameters; max_depth means the same for all; what is gone is said."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Looking at trees: what each node came from, and that pictures show their data."""
 
-from __future__ import annotations
-
 import re
 
 import matplotlib

@@ -1,7 +1,5 @@
 """Trees decide with the margins of orders, fees and discounts, not with single prices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Categories reach every learner of trees and lists as bits, beside numbers as they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Raced trees against trees of every candidate on every row."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Thresholds, missing values and matching against plain twins: the same trees, the same cells."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """scikit-learn's own checks on the estimators that stand alone; each exception has its reason."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 

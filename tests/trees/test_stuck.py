@@ -1,7 +1,5 @@
 """What is said where growing cannot go on is true."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """``Tested``: what is bought, what counts as fresh, when all rows are used after all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What ``Tested`` promises: on whose rows, for which portion, in which order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The operations on trees against their definitions, spelled out by brute force."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Scratch, UseRep and ImproveRep against plain twins: the same trees, the same cells."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
