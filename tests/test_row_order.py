@@ -39,10 +39,12 @@ def test_without_a_seed_each_lifetime_has_a_secret_of_its_own(
     seeds = []
     for k in range(4):
         store = store_named(where, f"{k}", tmp_path, request)
-        seeds.append(thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store)._row_seed)
+        seeds.append(
+            thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store)._state.settings.drawn_row_seed
+        )
         if store is not None:  # its own, whoever opens it and says nothing of a seed
-            assert thrifty.Lifetime.open(store)._row_seed == seeds[-1]
-            assert thrifty.Lifetime(store=store)._row_seed == seeds[-1]
+            assert thrifty.Lifetime.open(store)._state.settings.drawn_row_seed == seeds[-1]
+            assert thrifty.Lifetime(store=store)._state.settings.drawn_row_seed == seeds[-1]
     assert len(set(seeds)) == 4 and min(seeds) > 1000
 
 
@@ -50,11 +52,13 @@ def test_without_a_seed_each_lifetime_has_a_secret_of_its_own(
 def test_random_state_gives_the_order_again(where, tmp_path, nothing_said, request):
     store = store_named(where, "kept", tmp_path, request)
     family = thrifty.Trees(max_depth=3)
-    assert thrifty.Lifetime(family, random_state=5, store=store)._row_seed == 5
+    assert thrifty.Lifetime(family, random_state=5, store=store)._state.settings.drawn_row_seed == 5
     if store is not None:
-        assert thrifty.Lifetime.open(store)._row_seed == 5
-        assert thrifty.Lifetime(store=store, random_state=6)._row_seed == 6  # said on purpose
-        assert thrifty.Lifetime(store=store)._row_seed == 6
+        assert thrifty.Lifetime.open(store)._state.settings.drawn_row_seed == 5
+        assert (
+            thrifty.Lifetime(store=store, random_state=6)._state.settings.drawn_row_seed == 6
+        )  # said on purpose
+        assert thrifty.Lifetime(store=store)._state.settings.drawn_row_seed == 6
     assert row_seed(None) != row_seed(None)
 
 
@@ -71,9 +75,9 @@ def test_a_store_that_was_begun_without_a_secret_is_given_one(tmp_path, nothing_
         assert kept.pop("row_seed")
         book.execute(f"update {table} set settings = ?", [json.dumps(kept)])
     book.close()
-    given = thrifty.Lifetime.open(path)._row_seed
+    given = thrifty.Lifetime.open(path)._state.settings.drawn_row_seed
     assert given > 1000
-    assert thrifty.Lifetime.open(path)._row_seed == given
+    assert thrifty.Lifetime.open(path)._state.settings.drawn_row_seed == given
 
 
 def test_lifetimes_that_begin_together_agree_on_one_secret(tmp_path, nothing_said, monkeypatch):
@@ -90,7 +94,11 @@ def test_lifetimes_that_begin_together_agree_on_one_secret(tmp_path, nothing_sai
 
     monkeypatch.setattr(SavedLifetime, "take", slow)
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
-    assert life._row_seed == others[0]._row_seed == thrifty.Lifetime.open(path)._row_seed
+    assert (
+        life._state.settings.drawn_row_seed
+        == others[0]._state.settings.drawn_row_seed
+        == thrifty.Lifetime.open(path)._state.settings.drawn_row_seed
+    )
 
 
 def bits(family, tasks, store):

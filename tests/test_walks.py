@@ -24,7 +24,7 @@ COMMON = {
 }  # fmt: skip
 #: modules of trees that are entered whatever is done with one
 HELD = {
-    "trees.family", "trees.flat", "trees.learned_trees", "trees.model", "trees.representation",
+    "trees.family", "trees.learned_trees", "trees.model", "trees.representation",
     "trees.tree",
 }  # fmt: skip
 LEARNING = {

@@ -208,16 +208,17 @@ def _shares(
     model: TreeClassifier, question: Callable[[int, float], Json], names: Sequence[str]
 ) -> Json:
     """One tree whose leaves are the shares of the classes."""
-    flat, allowed = model._flat, model.missing != "error"
+    forest, share = model._flat.forest, model._flat.share
+    allowed = model.missing != "error"
 
     def grown(at: int) -> Node:
-        if flat.feature[at] < 0:
-            leaf: Leaf = flat.share[at].tolist()
+        if forest.feature[at] < 0:
+            leaf: Leaf = share[at].tolist()
             return leaf
-        node = question(int(flat.feature[at]), float(flat.threshold[at]))
+        node = question(int(forest.feature[at]), float(forest.threshold[at]))
         if allowed and "gap" not in node:
-            node["gap"] = bool(flat.larger[at] == flat.child[at, 1])
-        no, yes = (grown(int(child)) for child in flat.child[at])
+            node["gap"] = bool(forest.missing[at] == forest.second[at])
+        no, yes = grown(int(forest.first[at])), grown(int(forest.second[at]))
         return {**node, "yes": yes, "no": no}
 
     nothing = np.zeros(len(model.classes_))

@@ -10,8 +10,8 @@ from thrifty import kernels
 from thrifty.errors import BadInput
 from thrifty.trees import scratch
 from thrifty.trees.drawing import draw_tree
-from thrifty.trees.flat import flatten
 from thrifty.trees.improve_rep import cut_at
+from thrifty.trees.model import flatten
 from thrifty.trees.representation import newest_used
 from thrifty.trees.tree import Leaf, Node, Split, affix, features_of, stump
 

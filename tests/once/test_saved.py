@@ -181,7 +181,7 @@ def check(one, prices):
     assert cents(balance.left) == cents(9999) - cents(balance.spent)
     assert cents(balance.learning) + cents(balance.predictions) == cents(balance.spent)
     assert sum(cents(row["cost"]) for row in life._bill_rows()) == cents(balance.spent)
-    lines = life._bill_lines()
+    lines = life._bills.lines(life.tasks)
     assert sum(cents(a) for _, _, a in lines["learning"]) == cents(balance.learning)
     assert sum(cents(a) for _, _, a in lines["predictions"]) == cents(balance.predictions)
     for task in life.tasks:

@@ -17,7 +17,7 @@ from tests.simulator.plan import FEATURES, LABEL, TRIES, WINDOW, WORDS, Plan, St
 from tests.simulator.provider import Bill, SimulatedProvider, said
 from thrifty import kernels
 from thrifty.cells.account import count_as_owned
-from thrifty.cells.cells import open_cells
+from thrifty.cells.cells import Cells
 from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
 from thrifty.cells.ledger.owner import process, simulated
 from thrifty.cells.ledger.paid import PaidAccount
@@ -185,7 +185,7 @@ def _tell(world: World, ledger: Ledger, step: Step) -> None:
     ids, names = [f"p{row}" for row in step.rows], ["r", "s"]
     table = np.array([[truth(example, name) for name in names] for example in ids])
     source = Source.from_array(table, feature_names=names, examples=ids, name="lab")
-    cells = open_cells(source, 0.0, match=None, ledger=ledger, task="a table", is_task=False)
+    cells = Cells(source, 0.0, ledger=ledger, task="a table", is_task=False)
     cells.get(range(len(ids)), range(len(names)))
     changed = world.book.write(
         lambda pages: count_as_owned(pages, source, cells.meter, ledger.now())

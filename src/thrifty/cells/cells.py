@@ -7,7 +7,7 @@ often and in whatever shape it is asked for. A learner never sees the source beh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypedDict, Unpack
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
-__all__ = ["Cells", "Looks", "Opening", "open_cells"]
+__all__ = ["Cells", "Looks"]
 
 
 #: columns of a source, and on which rows they were paid for
@@ -626,24 +626,3 @@ class Cells:
                 paid[f], before = paid.get(f, 0) + price - before, price
             owned |= filled
         return [to_units(paid.pop(f, 0)) for f in columns]
-
-
-class Opening(TypedDict, total=False):
-    """What a reader may be opened with beside a source and its prices."""
-
-    owned: Owned | None
-    ledger: Ledger | None
-    task: str
-    spend: float | None
-    is_task: bool
-    to_buy: bool
-
-
-def open_cells(
-    source: TableLike, prices: PricesLike = None, *, match: Match | None, **how: Unpack[Opening]
-) -> Cells:
-    """A reader to a source; with a match, to the features that the match names, in its order.
-
-    Unlike ``Cells(source)`` it asks for the match: no reader is opened without a thought to names.
-    """
-    return Cells(source, prices, match=match, **how)

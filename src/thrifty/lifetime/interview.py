@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
-from thrifty.cells import Owned, Source
-from thrifty.cells.cells import open_cells
+from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.sources.gaps import as_written, censored_of
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
@@ -112,7 +111,7 @@ class Interview:
         self._answers: dict[str, Answer] | None = None
         self.cost = 0.0
         #: where prices are asked for; nothing is bought through it
-        self._cells = open_cells(self._row(), doors.settings.prices, match=None, is_task=False)
+        self._cells = Cells(self._row(), doors.settings.prices, is_task=False)
         self._joint = self._tasks.joint(self._cells)
         self._resume()
 
@@ -270,10 +269,9 @@ class Interview:
         owned.bitmap[self._had()] = 1
         title = ", ".join(self.names)
         account = new_account(title, "interview")
-        cells = open_cells(
+        cells = Cells(
             source,
             doors.settings.prices if paid else 0.0,
-            match=None,
             owned=owned,
             ledger=doors.ledger_for(source),
             task=account,

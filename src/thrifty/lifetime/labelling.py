@@ -32,7 +32,6 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells, Receipt, Source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.oracle import Oracle
@@ -201,14 +200,8 @@ class LabelCells:
     ) -> None:  # fmt: skip
         self.oracle = oracle
         self.source = oracle.about(X, label)
-        self.cells: Cells = open_cells(
-            self.source,
-            None,
-            match=None,
-            ledger=state.ledger,
-            task=account,
-            spend=spend,
-            is_task=is_task,
+        self.cells: Cells = Cells(
+            self.source, None, ledger=state.ledger, task=account, spend=spend, is_task=is_task
         )
         #: what was told beside the oracle, -1 where nothing was
         self.told = oracle.known_codes(X)
@@ -301,13 +294,8 @@ def label_a_task(
     state: LifetimeState, name: str, source: Source, oracle: Oracle, spend: MoneyLike
 ) -> LabelledTask:
     """Buy labels of rows that are worth it, within a part of the money."""
-    cells = open_cells(
-        source,
-        state.settings.prices,
-        match=None,
-        ledger=state.ledger_for(source),
-        task=name,
-        to_buy=False,
+    cells = Cells(
+        source, state.settings.prices, ledger=state.ledger_for(source), task=name, to_buy=False
     )
     price = to_units(cells.price_of_an_example())
 

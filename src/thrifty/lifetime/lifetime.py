@@ -730,11 +730,6 @@ class Lifetime:
         return self._state.rule
 
     @property
-    def _row_seed(self) -> int:
-        """Of the order in which learners take rows: ``random_state``, or a secret of the store."""
-        return self._state.settings.drawn_row_seed
-
-    @property
     def budget(self) -> Budget | None:
         """What may be spent."""
         return self._state.settings.budget
@@ -868,13 +863,6 @@ class Lifetime:
     def _bill_rows(self) -> list[dict[str, object]]:
         """The same rows as plain data."""
         return self._bills.rows(self.tasks)
-
-    def _bill_lines(self) -> dict[str, list[tuple[str, int, float]]]:
-        """The bill by what was ordered, (what, how often, amount), the most expensive first.
-
-        Of "learning", updates included, and of "predictions"; each sums to what the balance says.
-        """
-        return self._bills.lines(self.tasks)
 
     def _rows_beside(self) -> list[dict[str, object]]:
         """Those that are no learned task, predictions with when ("at") and on how many rows."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Budget, Cells, Owned, Receipt, Source, as_source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.owner import is_alive, me
@@ -360,7 +359,7 @@ class PredictionRuns:
         if owned is None:
             owned, place = doors.owned_of(X, source)
         doors.one_currency(source, owned.count() == 0)
-        cells = open_cells(
+        cells = Cells(
             source,
             prices_here(doors.settings.prices, source.feature_names, needed),
             match=match,

@@ -18,7 +18,6 @@ import numpy as np
 
 from thrifty.array_types import Ints
 from thrifty.cells import Cells, Owned, Receipt, Source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.meter import PartOwned
@@ -220,7 +219,7 @@ class Transactions:
         prices = self.prices_of(source, matched)
 
         def reader(most: float | None) -> Cells:
-            cells = open_cells(
+            cells = Cells(
                 source,
                 prices,
                 match=matched.match,
@@ -283,7 +282,7 @@ class Transactions:
             owned, _ = self._state.owned_of(source, source)
         elif isinstance(owned, PartOwned):
             owned = owned.by_now()
-        return open_cells(
+        return Cells(
             source,
             self._state.settings.prices,
             match=task.features.match,

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.attempt import Failed
 from thrifty.cells import Cells, Source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
@@ -68,7 +67,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
         check_is_fitted(self)
         columns = np.asarray(used, dtype=np.intp)
         if isinstance(X, Source):
-            reader = open_cells(X, match=self._match(X))
+            reader = Cells(X, match=self._match(X))
             values: AnyArray = reader.get(np.arange(reader.n_examples), columns)
             self.receipt_ = reader.receipt()
         else:

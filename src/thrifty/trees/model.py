@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -12,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thrifty.cells import Cells, Source, as_source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names, refuse_masked
@@ -20,11 +20,10 @@ from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.html import pre_html
 from thrifty.labels.classes import Labels, read_classes
-from thrifty.lazy import Asked, Explanation, Walked, balanced_shares, stopping_of, walk
+from thrifty.lazy import Asked, Explanation, Forest, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
 from thrifty.stopping import StoppingRule
 from thrifty.trees.drawing import draw_tree, graphviz_text, list_text, sign, text_with_origins
-from thrifty.trees.flat import FlatTree, ToFlatten
 from thrifty.trees.gains import (
     ClassWeight,
     Gain,
@@ -39,6 +38,7 @@ from thrifty.trees.representation import Origin, origins
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import (
     MOST_DEPTH,
+    Leaf,
     Path,
     Tree,
     allows_missing,
@@ -211,14 +211,14 @@ class TreeClassifier(ShownAsText):
         """
         check_is_fitted(self, "tree_")
         source = _source_of(X, allow_missing=allows_missing(self.missing))
-        cells = open_cells(source, match=self._match(source))
+        cells = Cells(source, match=self._match(source))
         if not 0 <= example < cells.n_examples:
             raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
         return self.explain_asked(cells, example)
 
     def explain_asked(self, cells: Cells, example: int) -> Explanation:
         """The same through a reader that is open already."""
-        forest = self._flat.forest()
+        forest = self._flat.forest
         walked = walk(cells, forest, rows=np.array([example]))
         answer = self.classes_[self._flat.label[walked.at[example, 0]]]
         return explain_path(forest, walked, example, answer, cells)
@@ -238,7 +238,7 @@ class TreeClassifier(ShownAsText):
         per_row: float | None = None,
     ) -> Asked:
         """Answer rows through a reader, buying only the cells on their paths."""
-        forest = self._flat.forest()
+        forest = self._flat.forest
         walked = walk(cells, forest, stopping_of(stop, spend, per_row), rows=rows)
         if not allows_missing(self.missing):
             _no_gaps(walked, self.feature_names_)
@@ -268,8 +268,8 @@ class TreeClassifier(ShownAsText):
         check_is_fitted(self, "tree_")
         source = _source_of(X, allow_missing=allows_missing(self.missing))
         if isinstance(X, Source):  # ask only for what each example's path needs
-            cells = open_cells(X, match=self._match(X))
-            walked = walk(cells, self._flat.forest())
+            cells = Cells(X, match=self._match(X))
+            walked = walk(cells, self._flat.forest)
             self.receipt_ = cells.receipt()
             if not allows_missing(self.missing):
                 _no_gaps(walked, self.feature_names_)
@@ -281,7 +281,7 @@ class TreeClassifier(ShownAsText):
             )
         if self._told_names:
             validate_data(self, X, reset=False, skip_check_array=True)  # the names
-        return _route(source, self._flat, sorted(features_of(self.tree_)))
+        return _route(source, self._flat.forest, sorted(features_of(self.tree_)))
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -377,7 +377,7 @@ def _reals(X: TableLike) -> AnyArray | None:
     return table.astype(np.float64) if table.dtype.kind in "iu" else None
 
 
-def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.int64]:
+def _route(source: Source, forest: Forest, features: list[int]) -> NDArray[np.int64]:
     """The leaf of every example, level by level."""
     at = np.zeros(source.n_examples, dtype=np.int64)
     if not features:
@@ -388,15 +388,16 @@ def _route(source: Source, flat: FlatTree, features: list[int]) -> NDArray[np.in
     column = np.full(source.n_features, -1, dtype=np.int64)
     column[features] = np.arange(len(features))
     while True:
-        moving = np.flatnonzero(flat.feature[at] >= 0)
+        moving = np.flatnonzero(forest.feature[at] >= 0)
         if not len(moving):
             return at
         nodes = at[moving]
-        asked = values[moving, column[flat.feature[nodes]]]
-        at[moving] = flat.child[nodes, (asked >= flat.threshold[nodes]).astype(np.int64)]
+        asked = values[moving, column[forest.feature[nodes]]]
+        below = asked < forest.threshold[nodes]
+        at[moving] = np.where(below, forest.first[nodes], forest.second[nodes])
         if gaps:
             lost = np.isnan(asked)
-            at[moving[lost]] = flat.larger[nodes[lost]]
+            at[moving[lost]] = forest.missing[nodes[lost]]
 
 
 def _no_gaps(walked: Walked, names: Sequence[str]) -> None:
@@ -478,3 +479,94 @@ class ListClassifier(TreeClassifier):
             return repr(self)
         two = len(self.classes_) <= 2
         return list_text(self.tree_, self._name, labels=sign if two else str)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatTree:
+    """A tree as arrays, for many examples at once, with what it answers at each of its nodes.
+
+    A value of the threshold and above goes to the true child; a Boolean split is the threshold
+    1/2. A row without the value goes to the child that more training rows reached (the false one of
+    equals). ``label`` is the code of a leaf's label, of an inner node its most common class, and
+    ``share`` the share of each class among a node's training rows.
+    """
+
+    forest: Forest
+    label: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+
+class ToFlatten:
+    """A tree whose arrays are made when a prediction first needs them: many models never predict.
+
+    An object of its own, as scikit-learn wants ``predict`` to leave a model's attributes alone.
+    """
+
+    def __init__(self, tree: Tree, n_classes: int) -> None:
+        self.tree, self.n_classes = tree, n_classes
+
+    @cached_property
+    def flat(self) -> FlatTree:
+        """The arrays."""
+        return flatten(self.tree, self.n_classes)
+
+
+def flatten(tree: Tree, n_classes: int) -> FlatTree:
+    """Number the nodes parents first; leaves carry class codes."""
+    order: list[Tree] = [tree]
+    children: list[tuple[int, int]] = []
+    i = 0
+    while i < len(order):
+        at = order[i]
+        if isinstance(at, Leaf):
+            children.append((i, i))
+        else:
+            children.append((len(order), len(order) + 1))
+            order.extend((at.false, at.true))
+        i += 1
+    n = len(order)
+    feature = np.full(n, -1, dtype=np.int64)
+    threshold = np.full(n, 0.5)
+    label = np.zeros(n, dtype=np.int64)
+    share = np.zeros((n, n_classes))
+    for i, at in enumerate(order):
+        if isinstance(at, Leaf):
+            label[i] = 0 if at.label is None else at.label
+            share[i] = _shares(at, n_classes)
+        else:
+            feature[i] = at.split.feature
+            if at.split.threshold is not None:
+                threshold[i] = at.split.threshold
+    child = np.array(children, dtype=np.int64)
+    rows = _rows(order, child)
+    for i in range(n - 1, -1, -1):  # children come after their parents
+        if feature[i] >= 0:
+            weights = rows[child[i]] if rows[i] > 0 else np.ones(2)
+            share[i] = weights @ share[child[i]] / weights.sum()
+            label[i] = int(np.argmax(share[i]))
+    false, true = child.T
+    larger = np.where(rows[true] > rows[false], true, false)
+    roots = np.zeros(1, dtype=np.int64)
+    forest = Forest(feature, threshold, false, true, larger, roots, strict=True, share=share)
+    return FlatTree(forest, label, share)
+
+
+def _rows(order: list[Tree], child: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Training rows that reached each node; children come after their parents: sum backwards."""
+    rows = np.zeros(len(order))
+    for i in range(len(order) - 1, -1, -1):
+        at = order[i]
+        if isinstance(at, Leaf):
+            rows[i] = 0 if at.counts is None else sum(at.counts)
+        else:
+            rows[i] = rows[child[i]].sum()
+    return rows
+
+
+def _shares(leaf: Leaf, n_classes: int) -> NDArray[np.float64]:
+    if leaf.counts is not None and sum(leaf.counts) > 0:
+        counts = np.asarray(leaf.counts, dtype=np.float64)
+        return np.asarray(counts / counts.sum())
+    share = np.zeros(n_classes)
+    share[0 if leaf.label is None else leaf.label] = 1.0
+    return share

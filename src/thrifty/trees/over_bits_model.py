@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bit_cells import Bit, BitCells, bits_to_dict, read_bits
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import match_features
 from thrifty.lazy import Asked, Explanation
 from thrifty.stopping import StoppingRule
@@ -73,7 +72,7 @@ class OverBits(ShownAsText):
         match = match_features(
             self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
         )
-        return open_cells(source, match=match)
+        return Cells(source, match=match)
 
     def _asked(self, X: TableLike) -> Asked:
         cells = self._door(X)

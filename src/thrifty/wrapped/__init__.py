@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Budget, Cells, Receipt, Source, as_source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names
@@ -140,7 +139,7 @@ def metered(
     """
     readable = read_model(model)
     cells_from = as_source(source, allow_missing=True)
-    cells = open_cells(cells_from, prices, match=match_model(readable, cells_from))
+    cells = Cells(cells_from, prices, match=match_model(readable, cells_from))
     return Metered.of(readable, cells, confidence, budget)
 
 

@@ -55,7 +55,7 @@ def read_thrifty(model: object) -> Readable:
     twin = copy.copy(model)
     twin._told_names = False  # it is given plain tables, in the model's order
     return Readable(
-        forest=model._flat.forest(),
+        forest=model._flat.forest,
         n_features=model.n_features_in_,
         feature_names=None if names is None or not model._told_names else tuple(map(str, names)),
         predict=twin.predict,

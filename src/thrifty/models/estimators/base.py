@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells, Source, as_source
-from thrifty.cells.cells import open_cells
 from thrifty.cells.features import match_features
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.sources.checks import default_names, refuse_masked
@@ -363,7 +362,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         match = match_features(
             self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
         )
-        cells = open_cells(source, match=match)
+        cells = Cells(source, match=match)
         cells = on_cascade(cells, self.steps_) if self.steps_ else cells
         self.check_kinds(cells)
         values = cells.get(np.arange(cells.n_examples), self.features_)
