@@ -61,13 +61,6 @@ def test_learn_says_how_good_it_is_what_a_prediction_costs_and_what_is_next(ward
     assert "EUR left" in told
 
 
-def test_numbers_are_measured_too(ward):
-    frame = pd.read_csv(ward / "jan.csv").assign(dose=lambda f: f["t1"] * 3 + f["age"] / 10)
-    frame.to_csv(ward / "dose.csv", index=False)
-    told = run("learn", ward / "dose.csv", "--label", "dose", "--id", "patient").stderr
-    assert re.search(r"R squared [01]\.\d\d", told)
-
-
 def test_on_a_terminal_learn_asks_what_it_may_cost(ward, monkeypatch):
     file = ward / "open.yaml"
     text = (ward / "clinic.yaml").read_text().replace("budget: 3000 EUR\n", "")
@@ -109,17 +102,6 @@ def test_a_budget_that_ended_is_raised_by_the_same_command(ward):
     assert paid <= balance["predictions"]
 
 
-def test_a_code_for_gaps_is_told_once(ward):
-    learn = ["learn", ward / "jan.csv", "--label", "ill", "--without", "late", "--id", "patient"]
-    first = run(*learn, "--na", "nicht gemacht", "--store", ward / "s.db", "--spend", "50 %")
-    assert "note:" not in first.stderr
-    pd.read_csv(ward / "feb.csv").drop(columns=["late", "ill"]).to_csv(
-        ward / "new.csv", index=False
-    )
-    again = run("predict", ward / "new.csv", "--id", "patient", "--store", ward / "s.db")
-    assert "note:" not in again.stderr and "Warning" not in again.stderr
-
-
 def test_what_a_note_says_to_type_is_taken_beside_a_task_file_too(ward):
     file = ward / "clinic.yaml"
     file.write_text(file.read_text().replace(", na: [nicht gemacht]", ""))
@@ -150,21 +132,14 @@ def test_what_is_typed_goes_before_what_the_file_says(ward):
     assert 0 < json.loads(run("bill", ward / "clinic.db", "--json").stdout)["spent"] <= 200
     with thrifty.Lifetime.open(ward / "clinic.db") as life:
         assert life.tasks[0].positive == "gesund"
+    wrong = run("learn", ward / "clinic.yaml", "--task", "late", "--positive", "tot", ok=False)
+    assert "--positive is one of two classes" in said(wrong) and not PYTHON.search(said(wrong))
 
 
 def test_what_is_found_to_be_a_gap_is_said_in_commands(ward):
     told = run("learn", ward / "jan.csv", "--label", "ill", "--id", "patient").stderr
     assert "--na 'nicht gemacht'" in told and "--kinds 't2=category'" in told
     assert not PYTHON.search(told)
-
-
-def test_the_class_of_interest_is_said(ward):
-    learn = ["learn", ward / "jan.csv", "--label", "ill", "--id", "patient", "--spend", "50 %"]
-    run(*learn, "--positive", "gesund", "--without", "late")
-    with thrifty.Lifetime.open(ward / "jan.db") as life:
-        assert life.tasks[0].positive == "gesund"
-    wrong = run(*learn, "--positive", "tot", "--store", ward / "b.db", ok=False)
-    assert "--positive is one of two classes" in said(wrong) and not PYTHON.search(said(wrong))
 
 
 def test_outcomes_book_what_was_predicted_and_name_the_rest(ward):
@@ -220,4 +195,5 @@ def test_columns_that_lack_are_named_and_most_of_them_are_refused(ward):
 def test_every_message_speaks_in_commands(ward, typed, monkeypatch):
     monkeypatch.chdir(ward)
     asked = run(*typed, ok=False)
+    assert typed[-2] != "--kinds" or "--kinds must be NAME=number" in said(asked)
     assert not PYTHON.search(said(asked)), said(asked)

@@ -109,21 +109,6 @@ def test_a_spreadsheet_of_half_of_the_world_and_few_new_rows(tmp_path):
     assert np.mean(np.array(answers) == other["ill"]) > 0.8
 
 
-def test_what_the_lifetime_was_told_of_a_column_holds_for_new_rows(tmp_path):
-    first, new = tmp_path / "patients.csv", tmp_path / "new.csv"
-    from_a_spreadsheet(first, 0, 200)
-    from_a_spreadsheet(new, 1, 20)
-    (tmp_path / "tasks.yaml").write_text(
-        "source: {csv: patients.csv, features: [zip, Größe], kinds: {zip: category}}\n"
-        "tasks: [{name: ill, label: ill}]\n",
-        encoding="utf-8",
-    )
-    run("learn", tmp_path / "tasks.yaml")
-    out = tmp_path / "answers.csv"
-    run("predict", new, "--task", "ill", "--store", tmp_path / "tasks.db", "-o", out)
-    assert len(list(csv.DictReader(out.open()))) == 20
-
-
 def with_decimal_commas(path, seed, n):
     frame = messy(path, seed, n).drop(columns="visit")
     weight = np.where(frame["ill"] == "yes", 80, 60) + np.random.default_rng(seed).normal(0, 5, n)
