@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from thrifty.array_types import Floats
 from thrifty.cells.sources.gaps import (
@@ -424,13 +424,13 @@ class ColumnReader:
            [ 2., nan]]))
     """
 
-    categories: tuple[tuple[object, ...] | None, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
 
     @classmethod
     def of(cls, X: TableLike) -> ColumnReader:
         return cls(
             tuple(
-                _distinct_texts(column, name) if _is_category(column) else None
+                read_column(column, name, "category").categories if _is_category(column) else None
                 for name, column in _columns(X)
             )
         )
@@ -439,15 +439,10 @@ class ColumnReader:
         """Numbers; a category never seen is one more than the last, a gap NaN."""
         found = []
         for texts, (name, column) in zip(self.categories, _columns(X)):
-            if texts is None:
-                found.append(_card_numbers(column, name))
-                continue
-            values = np.asarray(column, dtype=object)
-            number = {text: float(i) for i, text in enumerate(texts)}
-            unseen = float(len(texts))
-            found.append(
-                np.array([np.nan if _is_blank(v) else number.get(v, unseen) for v in values])
-            )
+            told = "number" if np.asarray(column).dtype.kind not in "biuf" else None
+            kind = told if texts is None else "category"
+            values = read_column(column, name, kind, texts or ()).values.astype(np.float64)
+            found.append(values if texts is None else np.minimum(values, len(texts)))
         return np.column_stack(found)
 
 
@@ -464,36 +459,3 @@ def _is_category(column: Any) -> bool:
     if kind == "object":
         return any(isinstance(value, str) for value in np.asarray(column, dtype=object))
     return kind.startswith(("<u", ">u", "|s"))
-
-
-def _is_blank(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or str(value) == "<NA>"
-
-
-def _distinct_texts(column: ArrayLike, name: str) -> tuple[object, ...]:
-    values = [value for value in np.asarray(column, dtype=object) if not _is_blank(value)]
-    try:
-        return tuple(sorted(set(values), key=lambda value: (str(type(value)), str(value))))
-    except TypeError as error:
-        raise BadInput(
-            f"the values of a category must be texts or numbers; column {name!r} holds others: "
-            f"{error}. Turn them into texts first."
-        ) from error
-
-
-def _card_numbers(column: ArrayLike, name: str) -> Floats:
-    values = np.asarray(column)
-    if values.dtype.kind in "Mm":
-        raise BadInput(
-            f"column {name!r} holds dates; a card takes numbers and categories. Turn dates into "
-            "numbers that mean something to the task, such as days before a visit."
-        )
-    if values.dtype.kind != "O":
-        return np.asarray(values, dtype=np.float64)
-    try:
-        return np.array([np.nan if _is_blank(v) else float(v) for v in values], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise BadInput(
-            f"the values of a feature must be numbers or texts; column {name!r} holds others: "
-            f"{error}. Turn them into numbers or texts first."
-        ) from error

@@ -166,7 +166,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         if data["feature_names"] is not None:
             model.feature_names_in_ = np.array(data["feature_names"], dtype=object)
         model.reader_ = ColumnReader(
-            tuple(None if texts is None else tuple(texts) for texts in data["categories"])
+            tuple(None if texts is None else tuple(map(str, texts)) for texts in data["categories"])
         )
         model.card_ = model._card()
         return model
