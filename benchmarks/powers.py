@@ -63,7 +63,7 @@ def _lifetime(name: str, family: Any, stream: Any, coefficients: bool = True) ->
         exact += _same(model, task.target, coefficients)
     cells = {
         route: [t.receipt.cells for t in life.tasks if t.route == route]
-        for route in ("reused", "screened", "scratch")
+        for route in ("reused", "bought", "scratch")
     }
     width = life.tasks[0].receipt.n_features
     return {

@@ -100,7 +100,7 @@ def test_the_order_is_kept_in_a_store(tmp_path):
 
 
 def test_a_restart_counts_only_tasks_from_scratch():
-    counts = Counts().after("scratch").after("screened").after("reused")
+    counts = Counts().after("scratch").after("bought").after("reused")
     assert (counts.scratch, counts.seen) == (1, 3)
     assert counts.restarted() == Counts(seen=3, restarts=1)
 

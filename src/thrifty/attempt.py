@@ -13,7 +13,7 @@ __all__ = [
     "Route", "Traits",
 ]  # fmt: skip
 
-Route = Literal["reused", "screened", "scratch"]
+Route = Literal["reused", "bought", "scratch"]
 #: what a family learns; a frozen value, so that a Found of a tree is one of a tree or a bit tree
 Model = TypeVar("Model", covariant=True)
 OneModel = TypeVar("OneModel")

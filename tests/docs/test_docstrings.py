@@ -115,7 +115,7 @@ def test_phantom_parameters_are_found() -> None:
     ("slot", "right"),
     [
         ("int or None, default 6", True),
-        ('{"reused", "screened", "scratch"}', True),
+        ('{"reused", "bought", "scratch"}', True),
         ("array of float or None", True),
         ("the most tests that a list may have", False),
         ('"error" refuses NaN', False),

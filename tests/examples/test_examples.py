@@ -56,7 +56,7 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_a_year_in_the_clinic_is_typed(year: tuple[Path, str]) -> None:
     folder, said = year
     assert "all 2 tasks: about" in said and "left of the budget: 3,200 EUR" in said
-    assert "Average precision of " in said and "R squared" in said
+    assert "Average precision for " in said and "R squared" in said
     assert "A prediction costs at most" in said
     assert "rows are answered and written" in said and "larger --budget" in said
     assert "never predicted" in said and "nobody" in said and "80 outcomes" in said

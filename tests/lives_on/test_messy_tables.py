@@ -191,7 +191,7 @@ def test_a_feature_that_gives_the_label_away_is_named_once_before_more_is_spent(
 def test_the_giveaway_is_said_and_nothing_else():
     frame, y = clinic(400)
     frame["code"] = y * 3.0 + np.random.default_rng(2).random(400)
-    message = r"'code' alone tells 'ill' \(AUROC 1.000 on \d+ rows\)"
+    message = r"'code' alone predicts 'ill' \(AUROC 1.000 on \d+ rows\)"
     with pytest.warns(LabelLeakage, match=message) as said:
         learned(frame, y)
     assert sum(w.category is LabelLeakage for w in said) == 1

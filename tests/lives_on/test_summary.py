@@ -19,7 +19,7 @@ def test_quality_baseline_and_the_price_of_a_prediction(kept, tmp_path):
         life = thrifty.Lifetime.open(store)
     ill, dose, noise = life.tasks
     assert ill.quality.average_precision.low > ill.quality.guessing
-    assert "Average precision of ill 0.9" in ill.summary() or "ill 1.0" in ill.summary()
+    assert "Average precision for ill: 0.9" in ill.summary() or "ill: 1.0" in ill.summary()
     assert "where guessing has 0.2" in ill.summary()
     assert "A prediction costs at most " in ill.summary() and "EUR a row" in ill.summary()
     new = X[:1] + 1

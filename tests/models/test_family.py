@@ -33,7 +33,7 @@ def test_spend_is_never_exceeded_and_nearly_used() -> None:
         life = thrifty.Lifetime(thrifty.Models())
         learned = life.learn("t", X, y, spend=f"{100 * share:g} %")
         assert 0.9 * share * X.size <= learned.receipt.cells <= share * X.size
-        assert learned.route == "screened"
+        assert learned.route == "bought"
 
 
 def test_the_useful_features_are_found() -> None:

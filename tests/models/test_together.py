@@ -216,7 +216,7 @@ def test_the_bills_of_labels_at_once_sum_to_what_the_provider_was_paid(tmp_path,
     paid = 2.0 * len(asked)
     assert life.balance().spent == life.bill()["cost"].sum() == paid
     assert sum(one.receipt.cost for one in many.values()) == paid
-    assert set(life.bill()["route"]) == {"screened"}
+    assert set(life.bill()["route"]) == {"bought"}
 
 
 def test_a_rare_row_that_is_owned_and_would_be_bought_counts_once():

@@ -54,7 +54,7 @@ def test_features_seen_are_a_rung_of_their_own():
     life.learn("product", X, X[:, 3] * X[:, 5] * X[:, 7])
     Z = table(seed=2)
     other = life.learn("other", Z, Z[:, 3] ** 2 * Z[:, 5])
-    assert other.route == "screened" and other.model.exponents_ == {3: 2, 5: 1}
+    assert other.route == "bought" and other.model.exponents_ == {3: 2, 5: 1}
     assert other.failure.reason == "outside-span"
     assert other.receipt.cells < 100 and len(life.representation) == 2
 

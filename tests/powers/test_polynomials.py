@@ -51,7 +51,7 @@ def test_features_seen_are_a_rung_of_their_own():
     life.learn("product", X, 2 * X[:, 3] * X[:, 7])
     Z = table(seed=1)
     other = life.learn("other", Z, Z[:, 3] ** 2 - Z[:, 7])
-    assert other.route == "screened" and other.failure.reason == "outside-span"
+    assert other.route == "bought" and other.failure.reason == "outside-span"
     assert other.receipt.cells < 200 and len(life.representation) == 2
 
 

@@ -71,6 +71,18 @@ def test_a_store_of_0_2_opens_with_everything_in_it(old):
     assert life.balance().reserved == 0.0
 
 
+def test_a_task_that_0_2_screened_was_bought(old):
+    connection = sqlite3.connect(old)
+    connection.execute("UPDATE tasks SET route = 'screened'")
+    connection.commit()
+    connection.close()
+    with thrifty.Lifetime.open(old) as life:
+        assert life.tasks[0].route == "bought"
+        assert life.bill()["route"].tolist()[0] == "bought"
+        said = life["first"].show()
+    assert said.startswith("first: bought\n") and " of 60 values for 170 EUR" in said
+
+
 def test_it_goes_on_learning(old):
     life = thrifty.Lifetime.open(old)
     provider = FakeProvider()

@@ -70,9 +70,9 @@ class _LeakageWatch:
 
     def _say(self, feature: str, auroc: float, rows: int) -> None:
         warn_user(
-            f"{feature!r} alone tells {self._task!r} (AUROC {auroc:.3f} on {rows} rows): it may be "
-            "the label by another name, or known only after it. If so, learn without it, "
-            f"features=[...] or --without {feature!r}. It is used as it is; this is said once.",
+            f"{feature!r} alone predicts {self._task!r} (AUROC {auroc:.3f} on {rows} rows): it may "
+            "be the label by another name, or known only after it. If so, learn without it: "
+            f"features=[...] or --without {feature!r}. Here it is used like any other feature.",
             LabelLeakage,
         )
 

@@ -99,8 +99,8 @@ class Learned:
 
     Attributes
     ----------
-    route : {"reused", "screened", "scratch"}
-        "reused", "screened" or "scratch"
+    route : {"reused", "bought", "scratch"}
+        "reused", "bought" or "scratch"
     model : estimator
         a fitted scikit-learn estimator
     receipt : Receipt
@@ -196,23 +196,20 @@ class Learned:
         >>> life = thrifty.Lifetime(prices=thrifty.PriceList(2, currency="EUR"), random_state=0)
         >>> print(life.learn("ill", X, X[:, 2] > 0.5, spend="600 EUR").summary())
         ... # doctest: +ELLIPSIS
-        ill: ... cells bought for ... EUR, ...
-        Average precision of True ... (... to ...), where guessing has 0....
+        ill: bought ... of 1,200 values for ... EUR, ...
+        Average precision for True: ... (... to ...), where guessing has 0....
         A prediction costs at most ... EUR a row.
         """
         receipt, unit = self.receipt, self.receipt.currency
         whole = receipt.n_examples * receipt.n_features
-        share = (receipt.cells + receipt.reused_cells) / whole if whole else 0.0
-        said = [
-            f"{self.name}: {bought_for(receipt)}, "
-            f"{receipt.reused_cells:,} were owned; {share:.0%} of all that there is"
-        ]
+        bought = f"bought {receipt.cells:,} of {whole:,} values{_for_money(receipt)}"
+        said = [f"{self.name}: {bought}, {receipt.reused_cells:,} were owned"]
         said.append(quality_sentence(self.quality, getattr(self.model, "classes_", None)))
         if self.prediction_price is not None:
-            price = _money(self.prediction_price, unit)
+            most = f"costs at most {_money(self.prediction_price, unit)}"
             if not unit and receipt.cost == receipt.cells:  # counted, nothing has a price
-                price += " cells"
-            said.append(f"A prediction costs at most {price} a row.")
+                most = f"needs at most {self.prediction_price:,.0f} of {receipt.n_features:,} values"
+            said.append(f"A prediction {most} a row.")
         return "\n".join(said)
 
     def __repr__(self) -> str:
@@ -237,10 +234,13 @@ def bought_for(receipt: Receipt) -> str:
     >>> bought_for(Receipt(1200, 600.0, 0, 0, 2, 4, 2, currency="EUR"))
     '1,200 cells bought for 600.00 EUR'
     """
-    unit = receipt.currency
-    counted = not unit and receipt.cost == receipt.cells
-    cost = "" if counted else f" for {_money(receipt.cost, unit)}"
-    return f"{receipt.cells:,} cells bought{cost}"
+    return f"{receipt.cells:,} cells bought{_for_money(receipt)}"
+
+
+def _for_money(receipt: Receipt) -> str:
+    """Nothing where nothing has a price: cells are counted."""
+    counted = not receipt.currency and receipt.cost == receipt.cells
+    return "" if counted else f" for {_money(receipt.cost, receipt.currency)}"
 
 
 def quality_sentence(quality: Any, classes: AnyArray | None) -> str:
@@ -256,14 +256,14 @@ def quality_sentence(quality: Any, classes: AnyArray | None) -> str:
         said, beyond = f"R squared {squared}, where guessing has 0.", squared.low > 0
     else:
         code = getattr(quality, "positive", None)
-        of = "" if code is None or classes is None else f" of {classes[code]}"
+        of = "" if code is None or classes is None else f" for {classes[code]}"
         guessing = f"{quality.guessing:.2f}"
-        said = f"Average precision{of} {quality.average_precision}, where guessing has {guessing}."
+        said = f"Average precision{of}: {quality.average_precision}, where guessing has {guessing}."
         beyond = quality.beyond_guessing
     if not beyond:
         said += (
-            " That is nothing beyond guessing: other features, more rows or more money may tell "
-            "more; this label may not be told by these features at all."
+            " That is nothing beyond guessing: other features, more rows or more money may help, "
+            "or these features do not predict this label at all."
         )
     return said
 

@@ -399,9 +399,8 @@ def say_share(task: OpenTask, names: Sequence[str]) -> None:
     if most >= whole:
         return
     warn_user(
-        f"{', '.join(names)}: at most {most:,.0f} of {whole:,} cells are read, "
-        f"{most / whole:.0%}, as nobody said how many. spend='100 %', or any share, says "
-        "otherwise (told once).",
+        f"{', '.join(names)}: no limit was given, so at most {most:,.0f} of {whole:,} cells are "
+        f"read ({most / whole:.0%}). spend='100 %', or any other share, changes that.",
         DefaultShare,
     )
 

@@ -226,7 +226,7 @@ class Versions:
         names = task.features.names
         receipt = task.cells.receipt()
         about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
-        learned = Learned(task.name, "screened", (made.model, receipt, None, about))
+        learned = Learned(task.name, "bought", (made.model, receipt, None, about))
         done = self._transactions.finished(task, learned, None)
         taken = made.not_worse
         note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
@@ -335,9 +335,9 @@ class Versions:
         row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
         if row is None:
             raise BadInput(f"the version {name}@{number} was forgotten by another process.")
-        task = TaskRow(name, "screened", row.model, row.receipt, None, "", row.at, row.family)
+        task = TaskRow(name, "bought", row.model, row.receipt, None, "", row.at, row.family)
         parts = parts_of_row(self._state.family, task, self._state.now.features)
-        found: Estimator = Learned(name, "screened", parts).model
+        found: Estimator = Learned(name, "bought", parts).model
         return found
 
     def check(self, name: str) -> Version | None:
@@ -406,7 +406,7 @@ class Task:
     ----------
     model : estimator
         the one that answers, a fitted scikit-learn estimator
-    route : {"reused", "screened", "scratch"}
+    route : {"reused", "bought", "scratch"}
         how it was learned
     receipt : Receipt
         what it bought, reused and avoided
@@ -480,9 +480,9 @@ class Task:
         if learned.failure is not None:
             lines.append(f"what earlier tasks taught was not enough: {learned.failure}")
         lines.append(
-            f"{receipt.cells} cells for {amount_text(minor_units(receipt.cost), receipt.currency)}"
-            f", at most {receipt.max_cells_per_example} on one row; {receipt.reused_cells} already "
-            f"owned, {receipt.avoided_cells} avoided"
+            f"bought {receipt.cells:,} of {receipt.cells + receipt.avoided_cells:,} values for "
+            f"{amount_text(minor_units(receipt.cost), receipt.currency)}, at most "
+            f"{receipt.max_cells_per_example:,} of a row; {receipt.reused_cells:,} were owned"
         )
         return "\n".join([*lines, str(self.model)])
 

@@ -294,7 +294,7 @@ class Transactions:
 
     def counted(self, task: OpenTask) -> Finished:
         """A purchase that is no task: what it cost, and what is owned by it."""
-        row = TaskRow(task.name, "screened", {}, {}, None, uuid.uuid4().hex, time.time())
+        row = TaskRow(task.name, "bought", {}, {}, None, uuid.uuid4().hex, time.time())
 
         state, rows = self._state, np.flatnonzero(task.cells.meter.bought_per_example())
 

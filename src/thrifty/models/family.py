@@ -161,7 +161,7 @@ class Models:
                 for one in every
             ]
         whole = cells.n_bought >= cells.n_features * cells.n_examples
-        route: Literal["screened", "scratch"] = "scratch" if whole else "screened"
+        route: Literal["bought", "scratch"] = "scratch" if whole else "bought"
         n = cells.n_features
         return [
             Found(route, one, grown=_TaughtTable(one.update, n), promise=one.stopped)

@@ -105,7 +105,7 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
         if known.partial or not len(known):
             return Failed(found)
         seen = nnls_batches.fit_in_batches(task, known.features, coarse_elsewhere=known.coarse)
-        return Failed(found) if isinstance(seen, Failure) else Found("screened", seen, found)
+        return Failed(found) if isinstance(seen, Failure) else Found("bought", seen, found)
 
     def _over_all(self, cells: Cells, labels: np.ndarray) -> tuple[Exponents | Failure, LogValues]:
         task = MonomialTask(LogValues(cells), labels, self.rules)

@@ -142,7 +142,7 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         if known.partial or not len(known):
             return Failed(found)
         seen = search.over(known.features, 4 * self.max_terms + 8, known.coarse)
-        return Failed(found) if isinstance(seen, Failure) else Found("screened", seen, found)
+        return Failed(found) if isinstance(seen, Failure) else Found("bought", seen, found)
 
     def _over_all(self, cells: Cells, labels: Posed) -> tuple[Polynomial | Failure, RealValues]:
         reader = RealValues(cells)

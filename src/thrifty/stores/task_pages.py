@@ -357,7 +357,7 @@ class TaskPages(Statements):
         """Tasks in the order of learning, those after a position, without what they hold."""
         order = "AND position > ? ORDER BY position"
         rows = self._rows("position, name, route", "tasks", order, after)
-        return [TaskHead(int(at), str(name), cast(Route, str(route))) for at, name, route in rows]
+        return [TaskHead(int(at), str(name), _route(route)) for at, name, route in rows]
 
     def task(self, name: str) -> TaskRow | None:
         rows = self._rows(_TASK, "tasks", "AND name = ?", name)
@@ -453,11 +453,16 @@ def _to_buy(place: str, features: str, n: int, price: int, block: bytes) -> ToBu
     return ToBuy(place, features, n, int(price), runs, which)
 
 
+def _route(stored: object) -> Route:
+    """Stores of 0.2 say "screened" of a task that bought a part of its table."""
+    return cast(Route, "bought" if stored == "screened" else str(stored))
+
+
 def _task(row: SqlRow) -> TaskRow:
     name, route, model, receipt, failure, token, at, family = row
     return TaskRow(
         str(name),
-        str(route),
+        _route(route),
         json.loads(model),
         json.loads(receipt),
         None if failure is None else json.loads(failure),
