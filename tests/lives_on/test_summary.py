@@ -30,6 +30,13 @@ def test_quality_baseline_and_the_price_of_a_prediction(kept, tmp_path):
     assert "nothing beyond guessing" not in ill.summary()
 
 
+def test_less_than_a_cent_is_not_said_to_be_nothing():
+    X = np.random.default_rng(0).random((120, 3))
+    life = thrifty.Lifetime(prices=thrifty.PriceList("0.00002 USD"), random_state=0)
+    said = life.learn("ill", X, X[:, 1] > 0.5, spend="100 %").summary()
+    assert "for 0.0072 USD" in said and "at most 0.00006 USD a row" in said
+
+
 def test_a_family_that_measures_nothing_says_so():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
     learned = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])

@@ -274,7 +274,8 @@ def _write_rows(columns: Columns, out: Path | None, receipt: PredictionReceipt) 
     else:
         with out.open("w", newline="", encoding="utf-8") as target:
             csv.writer(target).writerows(rows)
-    typer.echo(f"{bought_for(receipt)}, {receipt.reused_cells:,} reused.", err=True)
+    each = f"{receipt.cells / receipt.n_examples:.1f} a row, " if receipt.n_examples else ""
+    typer.echo(f"{bought_for(receipt)}: {each}{receipt.reused_cells:,} reused.", err=True)
 
 
 def _out_of_money(made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:

@@ -208,7 +208,7 @@ class Learned:
         if self.prediction_price is not None:
             most = f"costs at most {_money(self.prediction_price, unit)}"
             if not unit and receipt.cost == receipt.cells:  # counted, nothing has a price
-                most = f"needs at most {self.prediction_price:,.0f} of {receipt.n_features:,} values"
+                most = f"needs at most {self.prediction_price:,.0f} of {receipt.n_features:,} cells"
             said.append(f"A prediction {most} a row.")
         return "\n".join(said)
 
@@ -269,7 +269,16 @@ def quality_sentence(quality: Any, classes: AnyArray | None) -> str:
 
 
 def _money(amount: float, unit: str) -> str:
-    return f"{amount:,.2f} {unit}" if unit else f"{amount:,.10g}"
+    """In cents; below one unit to the millionth, since a token's price is less than a cent.
+
+    >>> _money(1234.5678, "EUR"), _money(0.00252, "USD")
+    ('1,234.57 EUR', '0.00252 USD')
+    """
+    if not unit:
+        return f"{amount:,.10g}"
+    cents = f"{amount:,.2f}"
+    small = amount < 1 and float(cents) != amount
+    return f"{f'{amount:.6f}'.rstrip('0') if small else cents} {unit}"
 
 
 def prediction_price(model: Estimator, cells: Cells) -> float:
