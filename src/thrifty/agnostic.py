@@ -99,6 +99,13 @@ class Expansion(Rule):
 
     Right where there are fewer good tasks than K N.
 
+    See Also
+    --------
+    thrifty.bounds.expansion : its bound
+    thrifty.agnostic.Doubling : the newest first
+
+    Examples
+    --------
     >>> Expansion().before_improving(Counts(scratch=1000), n_features=50)
     False
     """
@@ -111,6 +118,18 @@ class Restart(Rule):
     k is the number of metafeatures that good tasks share. The (k+1)-th failure proves that a bad
     task was among them. Right where there are many more good tasks than K N.
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        k below 1
+
+    See Also
+    --------
+    thrifty.bounds.restart : its bound
+    thrifty.agnostic.Balanced : in between
+
+    Examples
+    --------
     >>> Restart(3).before_improving(Counts(scratch=2), 50), Restart(3).before_improving(
     ...     Counts(scratch=3), 50)
     (False, True)
@@ -133,6 +152,18 @@ class Balanced(Rule):
     tasks to come; where it is not said, the number of tasks seen so far stands in for it: c then
     starts high and falls, as if each task were the last.
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        k below 1, or r that is no number of 0 or more
+
+    See Also
+    --------
+    thrifty.bounds.balanced : its bound
+    thrifty.agnostic.Doubling : without knowing k or r
+
+    Examples
+    --------
     >>> Balanced(k=2, r=50, n_tasks=400).allowance(n_features=100)
     5
     """
@@ -189,6 +220,13 @@ class Doubling(Rule):
     and only "not much above Expansion" is proven (``thrifty.bounds.doubling``).
     A representation that has no order (that of ``Models()``) is tried whole.
 
+    See Also
+    --------
+    thrifty.bounds.doubling : its bound
+    thrifty.agnostic.Expansion : all at once
+
+    Examples
+    --------
     >>> from thrifty.trees.representation import Metafeatures
     >>> from thrifty.trees.tree import stump
     >>> [len(portion) for portion in Doubling().portions(Metafeatures(tuple(map(stump, range(7)))))]

@@ -48,7 +48,20 @@ Model = TypeVar("Model")
 
 
 class Family(Protocol[Known, Labels, Model]):
-    """A kind of model: how to use a representation, learn without one, and improve it."""
+    """A kind of model: how to use a representation, learn without one, and improve it.
+
+    See Also
+    --------
+    thrifty.testing.family_checks : whether yours keeps the rules
+    thrifty.Models, thrifty.Trees : families that are there
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> family = thrifty.Trees(max_depth=3)
+    >>> family.kind, len(family.start())
+    ('classifier', 0)
+    """
 
     @property
     def kind(self) -> Literal["classifier", "regressor"]:

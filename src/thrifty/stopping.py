@@ -38,6 +38,10 @@ class StoppingRule(Protocol):
     price_next : (rows,) or (rows, further prefixes): what going on would cost
     fall_next : the same shape: the fall of the loss expected from going on, in the rule's own loss
 
+    See Also
+    --------
+    thrifty.Sure, thrifty.Worth : rules that are there
+
     Examples
     --------
     >>> class Half(StoppingRule):
@@ -151,6 +155,16 @@ class Sure(StoppingRule):
         whether a row stops, as "hopeless", when held-out rows like it hardly ever became sure; of
         its answer nothing is promised. False: it is asked everything. For models
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a probability outside (0, 1], or 1 with ``certified``
+
+    See Also
+    --------
+    thrifty.Worth : stop by what errors cost
+    thrifty.Lifetime.predict : where it is given
+
     Examples
     --------
     The second row is likely of the first class, but most rows are: nothing was learned of it yet.
@@ -224,6 +238,16 @@ class Worth(StoppingRule):
     errors : array-like or mapping
         what wrong decisions cost: a matrix, ``errors[true class][decision]``, or one cost per true
         class; in the unit of the prices
+
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        neither a rate nor errors, or costs that are no square matrix
+
+    See Also
+    --------
+    thrifty.Sure : stop when sure
+    thrifty.Lifetime.predict : where it is given
 
     Examples
     --------

@@ -1,11 +1,17 @@
 """Docstrings are numpydoc's: each parameter and attribute has its type in the type's place."""
 
 import ast
+import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import thrifty
+from tests.test_public_names import BY_MODULE, MEMBERS, TOP
+from thrifty.lifetime.task import Task
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+)$")
@@ -16,6 +22,14 @@ WORDS = {
     "float", "frame", "frozenset", "int", "iterable", "iterator", "law", "laws", "like", "list",
     "mapping", "matrix", "number", "object", "of", "optional", "or", "path", "scipy", "sequence",
     "set", "sparse", "str", "there", "timedelta", "tuple", "type", "uint",
+}  # fmt: skip
+
+#: results, protocols, tools of tests, and what asks for nothing that could be wrong
+RAISE_NOTHING = {
+    "Answers", "Certificate", "JointPrediction", "Learned", "Prediction", "PredictionFiles",
+    "Quote", "Receipt", "Reply", "StoppingRule", "Family", "Learner", "Gain", "Doubling",
+    "Expansion", "FakeProvider", "StoreConformance", "close", "balance", "bill", "refit",
+    "monitor", "show",
 }  # fmt: skip
 
 
@@ -102,6 +116,53 @@ def test_a_parameter_that_is_described_exists_and_prose_stands_elsewhere() -> No
             wrong += [f"{where}: under Notes or Examples: {line!r}" for line in [*prose, *more]]
     assert not wrong, "\n".join(wrong)
     assert seen > 200
+
+
+def public() -> Iterator[tuple[str, object]]:
+    """Every public name of the design, and what a lifetime and a task can be asked to do."""
+    for name in TOP.split():
+        if not inspect.ismodule(getattr(thrifty, name)):
+            yield f"thrifty.{name}", getattr(thrifty, name)
+    for module, names in BY_MODULE.items():
+        for name in names.split():
+            yield f"thrifty.{module}.{name}", getattr(getattr(thrifty, module), name)
+    for held in (thrifty.Lifetime, Task):
+        for name in MEMBERS[held.__name__].split():
+            if not isinstance(inspect.getattr_static(held, name), property):
+                yield f"{held.__name__}.{name}", getattr(held, name)
+
+
+def section(text: str, title: str) -> list[str]:
+    """The lines of a section that are not indented."""
+    found = re.search(rf"^{title}\n-{{3,}}\n(.*?)(?=^[^\n]+\n-{{3,}}$|\Z)", text, re.M | re.S)
+    return [line for line in found[1].splitlines() if line[:1].strip()] if found else []
+
+
+def reachable(name: str) -> bool:
+    owner, _, last = name.partition(".")
+    if owner == "Task":
+        return hasattr(Task, last)
+    return all_there(importlib.import_module("thrifty"), name.removeprefix("thrifty.").split("."))
+
+
+def all_there(thing: object, parts: list[str]) -> bool:
+    for part in parts:
+        if not hasattr(thing, part):
+            return False
+        thing = getattr(thing, part)
+    return True
+
+
+@pytest.mark.parametrize(("name", "thing"), public(), ids=lambda it: it if type(it) is str else "")
+def test_a_public_name_has_an_example_its_errors_and_what_to_see_also(name, thing) -> None:
+    text = inspect.getdoc(thing) or ""
+    assert "Examples\n--------\n" in text and ">>> " in text
+    seen = [one for line in section(text, "See Also") for one in line.split(" : ")[0].split(", ")]
+    assert seen and [one for one in seen if not reachable(one)] == []
+    errors = section(text, "Raises")
+    assert [error for error in errors if not reachable(error)] == []
+    assert all(error.startswith("thrifty.errors.") for error in errors)
+    assert errors or name.rpartition(".")[2] in RAISE_NOTHING
 
 
 def test_phantom_parameters_are_found() -> None:

@@ -64,6 +64,20 @@ class Cells:
         the features as somebody knows them; one that the source lacks is constant 0 and costs
         nothing, so no learner can gain by it. None: those of the source in its order
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        prices that do not fit the source
+    thrifty.errors.BudgetExceeded
+        on a read: the budget does not allow it; nothing of it was bought
+    thrifty.errors.PurchaseInDoubt
+        on a read: nobody knows whether these cells were billed
+
+    See Also
+    --------
+    thrifty.Source : what is read
+    thrifty.results.Receipt : what it cost
+
     Examples
     --------
     >>> cells = Cells(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool))

@@ -372,6 +372,19 @@ class Certificate:
         what the labels of this certificate have cost, in units of ``currency``
     note : str
         what else is to be said of it
+
+    See Also
+    --------
+    thrifty.results.Answers : the answers it is about
+    thrifty.Lifetime.answer : what gives both
+
+    Examples
+    --------
+    >>> print(Certificate("agree 0.95", 0.95, 1000, 900, 100, 80, 0, 5, 15, 0.8, "EUR"))
+    agree 0.95, with confidence 0.95, of 1,000 rows
+      tested      80 rows drawn at random, the model wrong on 0
+      the oracle  100 rows: 80 drawn, 5 doubtful, 15 known before; 0.8 EUR
+      the model   900 rows
     """
 
     target: str

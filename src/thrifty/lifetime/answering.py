@@ -102,6 +102,22 @@ class Answers:
         what the model alone would have answered; None where there is none, only a cascade
     members : tuple of MemberUse
         of a cascade: who was asked about how many rows, and for how much
+
+    See Also
+    --------
+    thrifty.Lifetime.answer : what gives it
+    thrifty.results.Certificate : what is promised
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> X = np.random.default_rng(0).random((300, 3))
+    >>> oracle = thrifty.Oracle(lambda rows: X[rows, 0] > 0.5, price=1)
+    >>> life = thrifty.Lifetime(prices=0, random_state=0)
+    >>> _ = life.learn("high", X, oracle, spend=60)
+    >>> answers = life.answer("high", X, oracle=oracle, agree=0.9, random_state=0)
+    >>> len(answers.values), answers.certificates[0].target
+    (300, 'agree 0.9')
     """
 
     def __init__(

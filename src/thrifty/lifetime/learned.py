@@ -122,6 +122,19 @@ class Learned:
     labelled : Labelled or None
         where labels were bought: which rows, their labels, and weights that make means over them
         unbiased; of this process alone, a store does not keep it
+
+    See Also
+    --------
+    thrifty.Lifetime.learn : what gives it
+    thrifty.results.Receipt : what it cost
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+    >>> learned = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+    >>> learned.route, learned.receipt.cells, learned.model.predict([[1, 0]]).tolist()
+    ('scratch', 8, [1])
     """
 
     __slots__ = ("_load", "_parts", "labelled", "left_out", "name", "route")

@@ -81,6 +81,15 @@ class Lifetime:
         whether ``learn`` and ``predict`` show a line when they take more than a second: cells,
         money, rate, what is left. None: where the screen is a terminal; False: never
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        prices or a budget that cannot be read
+    thrifty.errors.BadParameter
+        a family or rule that is none, or parameters outside their range
+    thrifty.errors.StoreError
+        no store, or one that cannot be read or written
+
     Notes
     -----
     A store keeps all of this. What is given again and differs (prices, budget) is a change, and is
@@ -136,6 +145,26 @@ class Lifetime:
         Only what exists is opened. ``prices`` or ``budget`` that differ are a recorded change;
         ``family=thrifty.Models(estimator)`` brings the estimator of a user again, of which a store
         keeps no more than its name: its models are fitted again on what was bought.
+
+        Raises
+        ------
+        thrifty.errors.StoreError
+            there is no such store or lifetime, or it cannot be read
+
+        See Also
+        --------
+        thrifty.Lifetime : begins one where there is none
+        thrifty.stores.copy_store : to another kind of store
+
+        Examples
+        --------
+        >>> import tempfile, thrifty
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with thrifty.Lifetime(thrifty.Trees(), store=f"{folder}/life.db") as life:
+        ...         _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+        ...     with thrifty.Lifetime.open(f"{folder}/life.db") as life:
+        ...         list(life)
+        ['either']
         """
         life = cls.__new__(cls)
         life._furnish(
@@ -234,10 +263,41 @@ class Lifetime:
             changes nothing but the bill, which then says of each task whether it is related to the
             others, where a stream knows that
 
+        Raises
+        ------
+        thrifty.errors.LimitNeeded
+            cells cost money, and neither ``spend`` nor a budget says how much; holds the quote
+        thrifty.errors.BudgetExceeded
+            the money ended; what was bought is owned, and the same call goes on once there is more
+        thrifty.errors.BadInput
+            X, y or a parameter does not fit; the message says what was expected
+        thrifty.errors.TaskExists
+            a task of this name was learned already
+        thrifty.errors.PurchaseInDoubt
+            nobody knows whether a call was billed: ``thrifty resolve``, or ``life.ledger.resolve``
+        thrifty.errors.NotInFamily
+            of the paper's families: no model of theirs gives these labels
+
+        See Also
+        --------
+        thrifty.Lifetime.quote : what it would cost
+        thrifty.Lifetime.predict : use what was learned
+        thrifty.results.Learned : what comes back
+
         Notes
         -----
         When this raises no task is recorded and the representation stays. Cells that were paid for
         stay paid: learning again under the same name buys only what is missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(300, 6))
+        >>> life = thrifty.Lifetime(prices=thrifty.PriceList("2 EUR"), random_state=0)
+        >>> learned = life.learn("ill", X, X[:, 2] + X[:, 4] > 0, spend="900 EUR")
+        >>> learned.route, learned.receipt.cost <= 900
+        ('bought', True)
         """
         na = with_censored(na, censored)
         said = TaskOptions(spend, features, kinds, na, positive, sample_weight, groups, good)
@@ -278,6 +338,17 @@ class Lifetime:
         spend : None, number or str
             the most that each task may spend, as in :meth:`learn`
 
+        Raises
+        ------
+        thrifty.errors.BadInput
+            tasks, workers or labels that cannot be
+        thrifty.errors.BudgetExceeded
+            the money ended
+
+        See Also
+        --------
+        thrifty.Lifetime.learn : one task, or several labels of the same rows
+
         Examples
         --------
         >>> import thrifty
@@ -300,6 +371,12 @@ class Lifetime:
         the latest 64 tasks that this process has learned: a store keeps no labels. For
         ``thrifty.Models``; other families have nothing to fit again.
 
+        See Also
+        --------
+        thrifty.Lifetime.background : rows to fit on
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import thrifty
         >>> X = np.random.default_rng(0).normal(size=(300, 6))
@@ -318,6 +395,19 @@ class Lifetime:
         What they teach of the features need not be bought again by later tasks; where X has ids,
         later tasks own the rows themselves. For ``thrifty.Models``.
 
+        Raises
+        ------
+        thrifty.errors.BudgetExceeded
+            the money ended; what was bought is owned
+        thrifty.errors.BadInput
+            a family that remembers no rows
+
+        See Also
+        --------
+        thrifty.Lifetime.refit : fits earlier tasks again
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import thrifty
         >>> life = thrifty.Lifetime()
@@ -415,6 +505,23 @@ class Lifetime:
         id, source : str or None
             of a table in parts: the column that names each row, and what it is a name of
 
+        Raises
+        ------
+        thrifty.errors.UnknownTask
+            no task has this name
+        thrifty.errors.UnknownFeature
+            a column that the model may ask for is missing, and ``missing=`` does not allow it
+        thrifty.errors.BudgetExceeded
+            the money ended; ``error.prediction`` holds the rows answered so far
+        thrifty.errors.BadParameter
+            a rule, or a limit, that this model cannot use
+
+        See Also
+        --------
+        thrifty.Sure, thrifty.Worth : rules for ``stop``
+        thrifty.Lifetime.ask : one row, interactively
+        thrifty.results.Prediction : what comes back
+
         Notes
         -----
         A table in parts gives :class:`thrifty.results.PredictionFiles` (docs/howto/scaling_out.md).
@@ -511,6 +618,17 @@ class Lifetime:
         per_row : float or None
             the most that may be paid for
 
+        Raises
+        ------
+        thrifty.errors.UnknownTask
+            no task has this name
+        thrifty.errors.BadParameter
+            a model that does not ask in order
+
+        See Also
+        --------
+        thrifty.Lifetime.predict : all rows of a table
+
         Examples
         --------
         >>> import numpy as np
@@ -543,6 +661,17 @@ class Lifetime:
         prediction says so (``receipt.lacking``). Returns all that are retired; ``undo=True`` takes
         names back.
 
+        Raises
+        ------
+        thrifty.errors.UnknownFeature
+            no task knows a feature of this name
+
+        See Also
+        --------
+        thrifty.Lifetime.change : other prices, another budget
+
+        Examples
+        --------
         >>> import thrifty
         >>> thrifty.Lifetime().retire("Creatinine")
         ('Creatinine',)
@@ -594,6 +723,19 @@ class Lifetime:
         random_state : int or None
             seed of the rows that are drawn; None: nobody can know them
 
+        Raises
+        ------
+        thrifty.errors.BadInput
+            no target, or one outside (0, 1); an oracle of other classes
+        thrifty.errors.BudgetExceeded
+            the money ended; labels that were bought are owned
+
+        See Also
+        --------
+        thrifty.Oracle : who answers
+        thrifty.results.Answers : what comes back
+        thrifty.Sure : a weaker promise at no cost
+
         Notes
         -----
         ``thrifty.Sure(0.95)`` is another promise: of rows like those it was learned from, and for
@@ -636,6 +778,27 @@ class Lifetime:
         ``fitted`` is of scikit-learn, LightGBM or XGBoost (or Thrifty's own), or a
         :class:`thrifty.wrapped.Readable` made of a model of another library; ``confidence`` and
         ``budget`` stop early, as in :func:`thrifty.metered`.
+
+        Raises
+        ------
+        thrifty.errors.BadInput
+            a model of no library that is known
+        thrifty.errors.BudgetExceeded
+            when predicting: the money ended
+
+        See Also
+        --------
+        thrifty.metered : without a lifetime
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import thrifty
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]])
+        >>> tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 1, 1, 1])
+        >>> thrifty.Lifetime().metered(tree, X).predict().tolist()
+        [0, 1, 1, 1]
         """
         return self._runs.metered(fitted, source, confidence, budget)
 
@@ -662,6 +825,16 @@ class Lifetime:
         spend, features, kinds, na, censored : as there
             as in :meth:`learn`
 
+        Raises
+        ------
+        thrifty.errors.BadInput
+            X, y or a parameter does not fit; the message says what was expected
+
+        See Also
+        --------
+        thrifty.Lifetime.learn : does it
+        thrifty.results.Quote : what comes back
+
         Examples
         --------
         >>> import numpy as np
@@ -679,6 +852,26 @@ class Lifetime:
         """Forget a task's model, so that it can be learned again; what it bought stays owned.
 
         Its cost stays in the balance. The representation keeps what it taught.
+
+        Raises
+        ------
+        thrifty.errors.UnknownTask
+            no task has this name
+        thrifty.errors.BadInput
+            a version instead of a task
+
+        See Also
+        --------
+        thrifty.Lifetime.retire : features that are gone
+
+        Examples
+        --------
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+        >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+        >>> life.forget("either")
+        >>> list(life), life.balance().spent
+        ([], 8.0)
         """
         self._versions.check(name)  # says which tasks there are
         if name not in self:
@@ -710,6 +903,16 @@ class Lifetime:
 
         All that was learned and bought is in it already. A lifetime that is used again opens it
         again; ``with thrifty.Lifetime.open("clinic.db") as life:`` closes it at the end.
+
+        See Also
+        --------
+        thrifty.Lifetime.open : opens it again
+
+        Examples
+        --------
+        >>> import thrifty
+        >>> life = thrifty.Lifetime()
+        >>> life.close()
         """
         self._state.close()
 
@@ -780,6 +983,17 @@ class Lifetime:
     def report(self, path: str | PathLike[str], *, title: str = "lifetime") -> Path:
         """Write its report: one HTML page that needs no network; returns where it is.
 
+        Raises
+        ------
+        thrifty.errors.StoreUnwritable
+            the file cannot be written
+
+        See Also
+        --------
+        thrifty.Lifetime.bill : the figures as a table
+
+        Examples
+        --------
         >>> import tempfile, thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
         >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
@@ -792,7 +1006,19 @@ class Lifetime:
         return made
 
     def balance(self) -> Balance:
-        """What was spent, what is reserved for open purchases, what is left; and what all costs."""
+        """What was spent, what is reserved for open purchases, what is left; and what all costs.
+
+        See Also
+        --------
+        thrifty.Lifetime.bill : line by line, with the same sum
+
+        Examples
+        --------
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(budget=thrifty.Budget(total=100))
+        >>> life.balance().left
+        100.0
+        """
         return self._bills.balance(self.tasks)
 
     def change(
@@ -808,6 +1034,25 @@ class Lifetime:
 
         Another family begins with an empty representation. Its models and everything that was
         bought stay.
+
+        Raises
+        ------
+        thrifty.errors.BadInput
+            prices or a budget that cannot be read
+        thrifty.errors.BadParameter
+            a family or rule that is none
+
+        See Also
+        --------
+        thrifty.Lifetime.retire : features that are gone
+
+        Examples
+        --------
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(budget=thrifty.Budget(total=100))
+        >>> life.change(budget=thrifty.Budget(total=250))
+        >>> life.balance().left
+        250.0
         """
         rule = None if agnostic is None else as_rule(agnostic)
         self._state.change(family, rule, Settings(prices, budget, kinds=kinds))
@@ -857,7 +1102,20 @@ class Lifetime:
         return f"Lifetime({self.family!r}, {learned}, {known} {words})"
 
     def bill(self) -> pandas.DataFrame:
-        """A pandas DataFrame: a row per task, per prediction run, and per task not learned."""
+        """A pandas DataFrame: a row per task, per prediction run, and per task not learned.
+
+        See Also
+        --------
+        thrifty.Lifetime.balance : the sums
+
+        Examples
+        --------
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=2))
+        >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
+        >>> life.bill()[["task", "route", "cells"]].values.tolist()
+        [['either', 'scratch', 8]]
+        """
         return self._bills.frame(self.tasks)
 
     def _bill_rows(self) -> list[dict[str, object]]:

@@ -117,8 +117,13 @@ class Prediction(_Answered):
     sure : array of bool
         which rows stopped because their answer was sure, as the rule ``stop`` says
     stopped : tuple of str
-        why each row stopped: "finished", "sure", "worth", "spend" or "per_row"; "budget" for those
-        without an answer
+        why each row stopped: "finished", "sure", "hopeless", "worth", "spend" or "per_row";
+        "budget" for those without an answer
+
+    See Also
+    --------
+    thrifty.Lifetime.predict : what gives it
+    thrifty.results.JointPrediction : of several tasks
 
     Examples
     --------
@@ -234,6 +239,11 @@ class JointPrediction(_Answered, Mapping[str, Prediction]):
         what was bought for all tasks together
     joint : bool
         whether every task reads every cell along one order; False: each its own cells, in turn
+
+    See Also
+    --------
+    thrifty.Lifetime.predict : what gives it
+    thrifty.results.Prediction : of one task
 
     Examples
     --------

@@ -217,6 +217,16 @@ class PredictionFiles:
         ``probability``, ``sure``, ``stopped``, a ``probability of`` each class, ``cells``, ``cost``
     receipt : Receipt
         what was bought by this call; parts that were there already cost nothing
+
+    See Also
+    --------
+    thrifty.Lifetime.predict : ``out=``, what gives it
+    thrifty.results.Prediction : answers in memory
+
+    Examples
+    --------
+    >>> PredictionFiles(Path("answers"), [], 0, Receipt(0, 0.0, 0, 0, 0, 0, 2))
+    PredictionFiles(0 rows in 0 files of answers, 0 cells bought for 0)
     """
 
     def __init__(self, folder: Path, files: Sequence[Path], n_rows: int, receipt: Receipt) -> None:

@@ -80,11 +80,24 @@ class Quote:
         where nothing was said on what to spend: what it costs if the features tell nothing of the
         label; a task that is learned costs between this and ``cost``, mostly ``cost``
 
+    See Also
+    --------
+    thrifty.Lifetime.quote : what gives it
+    thrifty.results.Receipt : what it cost in the end
+
     Notes
     -----
     ``cells`` and ``cost`` are what is likely, whichever way the task is learned.
 
     Cells that are owned cost nothing and are in none of these numbers.
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> X = np.random.default_rng(0).random((200, 5))
+    >>> quote = thrifty.Lifetime(prices=2).quote("ill", X, X[:, 1] > 0.5, spend=400)
+    >>> quote.cost <= 400
+    True
     """
 
     task: str

@@ -469,6 +469,12 @@ class Task:
     def show(self) -> str:
         """How it was learned, what it cost, and its model, to be printed.
 
+        See Also
+        --------
+        thrifty.results.Learned : the same as attributes
+
+        Examples
+        --------
         >>> import thrifty
         >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
         >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
@@ -523,6 +529,18 @@ class Task:
             of the rows of X, as there; groups are those of this update, apart from those that were
             said before
 
+        Raises
+        ------
+        thrifty.errors.BudgetExceeded
+            the money ended; what was bought is owned
+        thrifty.errors.BadInput
+            rows or labels that do not fit the task
+
+        See Also
+        --------
+        Task.rollback : the version before
+        Task.monitor : whether it is time
+
         Examples
         --------
         >>> import numpy as np
@@ -540,7 +558,30 @@ class Task:
         return self._versions.update(self.name, X, y, said)
 
     def rollback(self) -> Version:
-        """Let the version before the present one answer again; nothing is lost."""
+        """Let the version before the present one answer again; nothing is lost.
+
+        Raises
+        ------
+        thrifty.errors.BadInput
+            there is no earlier version
+
+        See Also
+        --------
+        Task.versions : all of them
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import thrifty
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(600, 4))
+        >>> y = X[:, 1] + rng.normal(size=600) > 0
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> _ = life.learn("ill", X[:200], y[:200])
+        >>> _ = life["ill"].update(X[200:], y[200:])
+        >>> life["ill"].rollback().name, len(life["ill"].versions)
+        ('ill@1', 2)
+        """
         return self._versions.rollback(self.name)
 
     def outcomes(self, ids: Sequence[object], y: LabelsLike, *, at: float | None = None) -> Monitor:
@@ -558,12 +599,48 @@ class Task:
             what each turned out to be
         at : float or None
             when that became known, in seconds since 1970; None: now
+
+        Raises
+        ------
+        thrifty.errors.BadInput
+            ids that this task never predicted, or labels of other classes
+
+        See Also
+        --------
+        Task.monitor : the same without new outcomes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> rows = thrifty.Source.from_array(X, examples=range(300), name="ward")
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> _ = life.learn("ill", X, X[:, 1] > 0, spend="50 %")
+        >>> _ = life.predict("ill", rows)
+        >>> life["ill"].outcomes([0, 1, 2], X[:3, 1] > 0).outcomes
+        3
         """
         self._state.refresh()
         return self._outcomes.tell(self.name, ids, y, at)
 
     def monitor(self) -> Monitor:
-        """How the present version does on the outcomes so far."""
+        """How the present version does on the outcomes so far.
+
+        See Also
+        --------
+        Task.outcomes : what it rests on
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import thrifty
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> life = thrifty.Lifetime(random_state=0)
+        >>> _ = life.learn("ill", X, X[:, 1] > 0, spend="50 %")
+        >>> life["ill"].monitor().sentence
+        'too few to say'
+        """
         self._state.refresh()
         return self._outcomes.monitor(self.name)
 

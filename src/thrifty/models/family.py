@@ -64,6 +64,18 @@ class Models:
     random_state : int or None
         seed of what is drawn
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        an estimator that is none, or ``labels``, ``predictions``, ``errors`` that cannot be
+    thrifty.errors.BadInput
+        in ``learn``: labels that the estimator cannot learn
+
+    See Also
+    --------
+    thrifty.ModelClassifier, thrifty.ModelRegressor : what is learned
+    thrifty.Trees : where labels follow from the features without noise
+
     Examples
     --------
     >>> Models().kind

@@ -122,6 +122,19 @@ class MonomialRegressor(_PowersRegressor[Exponents]):
 
     ``exponents_`` maps feature index to power. Stand-alone, ``fit`` learns from scratch.
 
+    Raises
+    ------
+    thrifty.errors.NotInFamily
+        in ``fit``: no monomial fits, or values are not positive
+    thrifty.errors.NotEnoughExamples
+        in ``fit``: too few rows to be certain of it
+
+    See Also
+    --------
+    thrifty.Monomials : the family that learns it
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).uniform(1, 2, (60, 20))
     >>> model = MonomialRegressor(max_degree=5).fit(X, X[:, 3] ** 2 * X[:, 7])
@@ -202,6 +215,19 @@ class PolynomialRegressor(_PowersRegressor[Polynomial]):
     ``terms_`` maps ((feature, power), ...) to its coefficient. Stand-alone, ``fit`` learns from
     scratch.
 
+    Raises
+    ------
+    thrifty.errors.NotInFamily
+        in ``fit``: no such polynomial fits
+    thrifty.errors.NotEnoughExamples
+        in ``fit``: too few rows to be certain of it
+
+    See Also
+    --------
+    thrifty.Polynomials : the family that learns it
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).uniform(-1, 1, (150, 6))
     >>> y = 3 * X[:, 1] ** 2 * X[:, 4] - 0.5 * X[:, 2]

@@ -46,6 +46,21 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
     log_labels : bool
         whether ``y`` is given as logarithms, for powers that overflow
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a parameter outside its range
+    thrifty.errors.NotInFamily
+        in ``learn``: no such monomial fits
+    thrifty.errors.NotEnoughExamples
+        in ``learn``: too few rows to be certain of it
+
+    See Also
+    --------
+    thrifty.Polynomials : sums of them
+    thrifty.estimators.MonomialRegressor : one on its own
+    thrifty.bounds.monomials : what m tasks cost at most
+
     Examples
     --------
     >>> import numpy as np, thrifty

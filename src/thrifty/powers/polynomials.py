@@ -55,6 +55,21 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         for ``"paper"`` and ``"features"``, the smallest |coefficient| that must not be missed; the
         rows they need grow with its fourth power
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a parameter outside its range
+    thrifty.errors.NotInFamily
+        in ``learn``: no such polynomial fits
+    thrifty.errors.NotEnoughExamples
+        in ``learn``: too few rows to be certain of it
+
+    See Also
+    --------
+    thrifty.Monomials : single products
+    thrifty.estimators.PolynomialRegressor : one on its own
+    thrifty.bounds.polynomials : what m tasks cost at most
+
     Examples
     --------
     >>> import numpy as np, thrifty

@@ -208,6 +208,20 @@ def open_to_read(where: str) -> Store:
 def open_store(where: StoreLike, *, read_only: bool = False) -> Store:
     """A store from a file name, a PostgreSQL URL, or None (memory).
 
+    Raises
+    ------
+    thrifty.errors.StoreError
+        no such file where one must exist, or a file that is no store
+    thrifty.errors.StoreTooNew
+        a store of a later version of Thrifty
+
+    See Also
+    --------
+    thrifty.Lifetime.open : the lifetime in a store
+    thrifty.stores.copy_store : to another kind of store
+
+    Examples
+    --------
     >>> open_store(None)
     MemoryStore()
     """

@@ -94,6 +94,19 @@ def copy_store(source: StoreLike, target: StoreLike) -> Copied:
     source, target : Store, str or path
         a file name or a ``postgresql://`` URL each
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        a target that holds something, or the same store twice
+    thrifty.errors.StoreBusy
+        a purchase is being made at this moment
+    thrifty.errors.StoreError
+        counts or hashes differ afterwards
+
+    See Also
+    --------
+    thrifty.stores.open_store : a store by its name
+
     Examples
     --------
     >>> import thrifty

@@ -31,7 +31,25 @@ NAMES = ["a", "b", "c'; DROP TABLE purchases; --"]
 
 
 class StoreConformance:
-    """The suite; ``place`` is whatever opens the same store again."""
+    """The suite for a store of your own: a class of tests for pytest to collect.
+
+    ``place`` is whatever opens the same store again.
+
+    See Also
+    --------
+    thrifty.stores.open_store : stores that pass it
+
+    Examples
+    --------
+    >>> from thrifty.stores import SQLiteStore
+    >>> class TestSQLite(StoreConformance):
+    ...     def new_place(self, tmp_path):
+    ...         return tmp_path / "store.db"
+    ...     def open(self, place):
+    ...         return SQLiteStore(place)
+    >>> len([name for name in dir(TestSQLite) if name.startswith("test_")]) > 10
+    True
+    """
 
     #: whether a second ``open`` of the same place sees what the first one wrote
     durable = True

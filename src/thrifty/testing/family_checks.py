@@ -112,6 +112,15 @@ def family_checks(
         A task that the family can learn. Without them: for classifiers Boolean features and the
         conjunction of two of them, for regressors positive numbers and the product of two.
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        X and y that the family refuses
+
+    See Also
+    --------
+    thrifty.protocol.Family : what a family must have
+
     Examples
     --------
     >>> import thrifty

@@ -70,6 +70,11 @@ class FakeProvider:
     delay : float
         how long every call takes
 
+    See Also
+    --------
+    thrifty.Source.from_callable : a source that is paid for
+    thrifty.testing.LocalChatServer : the same for questions
+
     Examples
     --------
     >>> provider = FakeProvider(lambda example, feature: len(feature) > 3)

@@ -65,6 +65,17 @@ class Trees(LearnedTrees[Representation]):
         right on enough fresh examples. All learn exact labels; for noisy ones there is
         :class:`~thrifty.Models`.
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a depth that is no whole number of 1 or more, or no learner
+
+    See Also
+    --------
+    thrifty.trees.Race, thrifty.trees.Paper, thrifty.trees.Tested : learners
+    thrifty.Models : for noisy labels
+    thrifty.bounds.trees : what m tasks cost at most
+
     Examples
     --------
     >>> Trees(max_depth=3).learner.gain
@@ -172,6 +183,17 @@ class Lists(LearnedTrees[Metafeatures]):
         fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep`
     missing : str
         "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
+
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a gain, ``match`` or ``missing`` that lists do not know
+
+    See Also
+    --------
+    thrifty.Trees : trees
+    thrifty.estimators.ListClassifier : one list on its own
+    thrifty.bounds.lists : what m tasks cost at most
 
     Examples
     --------

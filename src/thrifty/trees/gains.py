@@ -66,6 +66,10 @@ class Gain:
     by_price : bool
         Whether it looks at prices.
 
+    See Also
+    --------
+    thrifty.trees.Paper, thrifty.trees.Race : who takes it
+
     Examples
     --------
     >>> right = Gain("right", lambda counts, totals, prices: abs(counts[1] - counts[0]) / 1.0)

@@ -43,7 +43,18 @@ Known = TypeVar("Known", bound=Representation)
 
 @typing.runtime_checkable
 class Learner(Protocol[Known]):
-    """Paper, Race, Tested, or one of your own."""
+    """Paper, Race, Tested, or one of your own.
+
+    See Also
+    --------
+    thrifty.trees.Paper, thrifty.trees.Race, thrifty.trees.Tested : learners that are there
+
+    Examples
+    --------
+    >>> from thrifty.trees import Race
+    >>> isinstance(Race(), Learner)
+    True
+    """
 
     @property
     def missing(self) -> str:

@@ -98,6 +98,16 @@ class TreeClassifier(ShownAsText):
     feature_names_in_ : array of str
         the names that ``fit`` was given, if any; a lifetime's models have all names
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels that do not fit the rows, NaN where ``missing`` refuses it
+
+    See Also
+    --------
+    thrifty.Trees : the family that learns it
+    thrifty.metered : predictions that buy what they ask for
+
     Examples
     --------
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -462,6 +472,16 @@ class ListClassifier(TreeClassifier):
         splits that leave one child pure
     class_weight, missing, prices : as there
         as for :class:`TreeClassifier`
+
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels that do not fit the rows, NaN where ``missing`` refuses it
+
+    See Also
+    --------
+    thrifty.Lists : the family that learns it
+    thrifty.TreeClassifier : trees
 
     Examples
     --------

@@ -352,6 +352,16 @@ class Paper(OverMetafeatures):
     class_weight : None, str or mapping
         None, "balanced", or a mapping class -> weight, for the gains.
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a gain, ``improve``, ``match``, ``missing`` or weights that cannot be
+
+    See Also
+    --------
+    thrifty.trees.Race : the same trees for fewer cells
+    thrifty.bounds.trees : what m tasks cost at most
+
     Examples
     --------
     >>> import thrifty

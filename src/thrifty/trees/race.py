@@ -193,6 +193,16 @@ class Race(OverMetafeatures):
     max_nodes, warm_up, missing : int or None, WarmUp or int, str
         As for :class:`~thrifty.trees.Paper`.
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        what a race cannot decide: ``gain-ratio``, ``match="stored"``, or class weights
+
+    See Also
+    --------
+    thrifty.trees.Paper : every candidate on every row
+    thrifty.trees.Tested : not even every row
+
     Examples
     --------
     >>> import thrifty

@@ -153,6 +153,15 @@ class Tested(OverMetafeatures):
         see :class:`~thrifty.trees.Paper` Of these, ``gain`` and ``match`` are limited as for
         :class:`~thrifty.trees.Race` while it races.
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        an error or confidence outside (0, 1), or what a race cannot decide
+
+    See Also
+    --------
+    thrifty.trees.Race, thrifty.trees.Paper : learners of consistent trees
+
     Examples
     --------
     >>> Tested(0.01, 0.95).gain

@@ -32,6 +32,16 @@ class WarmUp:
     delta : float
         the probability with which one of them may be missed, in (0, 1)
 
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a probability outside its range, or no metafeatures
+
+    See Also
+    --------
+    thrifty.trees.Paper : ``warm_up=``, who takes it
+    thrifty.bounds.warm_up_tasks : the number alone
+
     Examples
     --------
     >>> WarmUp(p_min=0.1, n_metafeatures=8, delta=0.05).n_tasks

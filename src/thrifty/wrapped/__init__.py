@@ -124,6 +124,19 @@ def metered(
     budget : None, number or Budget
         a number, or ``thrifty.Budget(total=..., per_example=...)``: the best answers for it
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        a model of no library that is known, or a source that lacks its features
+    thrifty.errors.BadParameter
+        ``confidence`` or ``budget`` that the model cannot use
+    thrifty.errors.BudgetExceeded
+        when predicting: a source that costs, and no money left
+
+    See Also
+    --------
+    thrifty.Lifetime.metered : the same through a lifetime's ledger
+
     Notes
     -----
     Without ``confidence`` and ``budget`` the predictions are the model's own, to the last bit.

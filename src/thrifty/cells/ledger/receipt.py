@@ -46,6 +46,17 @@ class Receipt:
     gaps : int
         cells that were asked for, failed again and again and count as gaps (``on_failure="gap"``);
         in none of the other counts
+
+    See Also
+    --------
+    thrifty.Lifetime.bill : all receipts as a table
+    thrifty.results.Quote : what a task would cost
+
+    Examples
+    --------
+    >>> receipt = Receipt(30, 45.0, 5, 65, 4, 20, 5, currency="EUR")
+    >>> receipt.cells, receipt.cost, receipt.avoided_cells
+    (30, 45.0, 65)
     """
 
     cells: int

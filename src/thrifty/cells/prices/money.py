@@ -219,6 +219,18 @@ class Budget:
         the most that may be spent on one example: over the whole lifetime where examples have ids,
         within one task where they are the rows of an array
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        an amount that is no number of 0 or more
+    thrifty.errors.MixedCurrencies
+        limits in two currencies
+
+    See Also
+    --------
+    thrifty.PriceList : what is paid
+    thrifty.errors.BudgetExceeded : what a spent budget raises
+
     Notes
     -----
     Amounts are numbers, or text with a currency such as ``"250 EUR"``.

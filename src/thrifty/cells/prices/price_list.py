@@ -110,6 +110,18 @@ class PriceList:
         nurse's quick test and a laboratory's. ``Models`` may ask the cheapest everywhere and the
         most expensive only where its answer leaves doubt, row by row (docs/howto/prices.md)
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        a price that is no number of 0 or more, or an order of features that are not there
+    thrifty.errors.MixedCurrencies
+        prices in two currencies
+
+    See Also
+    --------
+    thrifty.Budget : limits on what is spent
+    thrifty.Rates : prices by the token
+
     Examples
     --------
     >>> prices = PriceList(

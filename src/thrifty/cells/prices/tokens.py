@@ -38,6 +38,18 @@ class Rates:
     batch : float
         the share of these prices that a batch costs, 0.5 with most providers
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        an amount that is no number of 0 or more
+    thrifty.errors.MixedCurrencies
+        rates in two currencies
+
+    See Also
+    --------
+    thrifty.ChatServer : who charges them
+    thrifty.PriceList : prices by the cell
+
     Examples
     --------
     >>> rates = Rates("0.15 USD", "0.60 USD", cached="0.075 USD", batch=0.5)

@@ -41,6 +41,16 @@ class Answered:
         takes off its own price; what its row pays once (fees, orders) is owed as long as any cell
         of the row was answered
 
+    Raises
+    ------
+    thrifty.errors.MalformedAnswer
+        ``cost`` or ``failed`` does not fit the call; the call counts as billed
+
+    See Also
+    --------
+    thrifty.Source.from_callable : whose function returns it
+    thrifty.PriceList : ``failed=``, what a failed call costs
+
     Examples
     --------
     >>> Answered([[1, 0]], cost="0.00042 USD").in_minor_units(np.array([500])).tolist()

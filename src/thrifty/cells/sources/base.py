@@ -63,6 +63,23 @@ class Source(ABC):
     name : str
         of a source whose examples have ids: a cell is (source name, example id, feature name),
         owned by the store, whichever table or provider of that name it comes from
+
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in the ``from_`` methods: a table, ids or kinds that cannot be read
+
+    See Also
+    --------
+    thrifty.PriceList : what its cells cost
+    thrifty.protocol.Cells : the reader that charges
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> ward = thrifty.Source.from_array([[1, 0.5], [0, 2.5]], feature_names=["fever", "CRP"])
+    >>> ward.feature_names, ward.n_examples
+    (('fever', 'CRP'), 2)
     """
 
     feature_names: tuple[str, ...]

@@ -95,10 +95,31 @@ class ChatServer:
     poll : float
         seconds between two polls of a batch
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        an address without http, or limits that are no numbers of tokens
+    thrifty.errors.NotBilled
+        on a call: the key is missing, or the server refused
+    thrifty.errors.ThriftyError
+        on a call: httpx is not installed (``pip install 'thrifty[providers]'``)
+
+    See Also
+    --------
+    thrifty.Source.from_questions : questions put to it
+    thrifty.Rates : what its tokens cost
+    thrifty.testing.LocalChatServer : one that charges nobody
+
     Notes
     -----
     Refusals (400 to 429, 503, no connection) are known not to be billed, and are tried again or
     reported. Of any other end nobody knows whether it was billed: the purchase is in doubt.
+
+    Examples
+    --------
+    >>> server = ChatServer("small", base_url="http://127.0.0.1:8000/v1", key_from=None)
+    >>> sorted(server.body("Is it raining?", longest=20))
+    ['max_tokens', 'messages', 'model', 'temperature']
     """
 
     takes_longest = takes_logprobs = True

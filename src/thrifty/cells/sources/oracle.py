@@ -56,6 +56,18 @@ class Oracle:
     limits : int
         as for :meth:`thrifty.Source.from_callable`: ``max_examples``, ``concurrency``, ...
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        a question without texts or server, fewer than two classes, ``known=`` of other rows
+    thrifty.errors.MalformedAnswer
+        on a call: a label that is none of the classes; it is kept and counted as spent
+
+    See Also
+    --------
+    thrifty.Lifetime.learn : labels that are bought
+    thrifty.Lifetime.answer : an answer for every row, with a certificate
+
     Examples
     --------
     >>> oracle = Oracle(lambda ids: [i % 2 == 0 for i in ids], price="0.01 USD")

@@ -56,6 +56,16 @@ class Question:
         bank's own. As the question of an :class:`thrifty.Oracle` the last of them is the oracle
         and the others are its cascade
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        no text, fewer than two categories, or an answerer that cannot be called
+
+    See Also
+    --------
+    thrifty.Source.from_questions : a bank of questions
+    thrifty.ChatServer : who answers
+
     Examples
     --------
     >>> Question("Is the patient feverish?").categories

@@ -47,7 +47,17 @@ CONFIDENCE = " (confidence)"
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model wrote, and the tokens that were counted; None: not said."""
+    """What a model wrote, and the tokens that were counted; None: not said.
+
+    See Also
+    --------
+    thrifty.ChatServer : what gives it
+
+    Examples
+    --------
+    >>> Reply("yes", read=120, written=2).written
+    2
+    """
 
     text: str
     read: int | None = None

@@ -54,6 +54,17 @@ class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
     classes_, n_features_in_ : array and int
         as everywhere in scikit-learn
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels of one class alone, or X that is no table
+
+    See Also
+    --------
+    thrifty.Models : the family that learns it
+    thrifty.ModelRegressor : for numbers
+    thrifty.serving : the model as JSON
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)

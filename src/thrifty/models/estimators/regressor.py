@@ -26,8 +26,7 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
     ----------
     estimator : estimator
         any scikit-learn regressor; one that takes no ``sample_weight`` gets rows drawn by their
-        weights; None: Thrifty's own, a line, points
-        over bins and boosted trees, mixed
+        weights; None: Thrifty's own
     spend : None, number or str
         how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
         rule of :class:`thrifty.Models`
@@ -44,6 +43,16 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
         the cells it was fitted on, a :class:`thrifty.models.Table`
     n_features_in_ : int
         as everywhere in scikit-learn
+
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels that are no numbers, or X that is no table
+
+    See Also
+    --------
+    thrifty.Models : the family that learns it
+    thrifty.ModelClassifier : for classes
 
     Examples
     --------

@@ -58,6 +58,15 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_ : array, int and array of str
         as everywhere in scikit-learn
 
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels of one class alone, or X that is no table
+
+    See Also
+    --------
+    thrifty.Models : a scorecard among other parts, on bought cells
+
     Examples
     --------
     >>> import numpy as np
