@@ -22,7 +22,7 @@ from thrifty.models.cascade import CascadeStep, find_steps, on_cascade
 from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
 from thrifty.models.rows import TaskLabels, target_of_classes, target_of_numbers
-from thrifty.models.table import MOST_FEATURES, Columns, Table
+from thrifty.models.table import MOST_FEATURES, NamedColumns, Table
 from thrifty.typing import EstimatorLike
 
 __all__ = [
@@ -229,7 +229,7 @@ def _said(cells: Cells, table: Table, task: PartlyLabelled) -> Table:
     named = cells.categories
     sizes = tuple(len(named.get(f, ())) for f in table.features.tolist())
     keys = cells.row_keys()[table.rows] if cells.has_ids else None
-    columns = Columns(cells.feature_names, categories_of(cells))
+    columns = NamedColumns(cells.feature_names, categories_of(cells))
     table = replace(table, categories=sizes if any(sizes) else (), keys=keys, columns=columns)
     weights, groups = task.labels.row_weights, task.labels.groups
     if weights is None and groups is None:

@@ -17,7 +17,7 @@ from thrifty.typing import AnyArray, Json, JsonLike
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MOST_FEATURES", "Columns", "Table", "table_from_dict"]
+__all__ = ["MOST_FEATURES", "NamedColumns", "Table", "table_from_dict"]
 
 #: features of a model at most: a ridge takes no more, and one that asks for more is no help
 MOST_FEATURES = 300
@@ -27,10 +27,10 @@ Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class NamedColumns:
     """What the columns of the whole table are called, and the words of those that are categories.
 
-    >>> columns = Columns(("age", "plan", "debt"), {"plan": ("basic", "family")})
+    >>> columns = NamedColumns(("age", "plan", "debt"), {"plan": ("basic", "family")})
     >>> columns.frame(np.array([1, 2]), np.array([[1.0, 3.5], [np.nan, np.nan]]))
          plan  debt
     0  family   3.5
@@ -90,7 +90,7 @@ class Table:
         (m,) which examples these are, the same in every task; None where they have no ids
     groups : array of int or None
         (m,) rows of one group are never parted when some are left out; None: each is its own
-    columns : Columns or None
+    columns : NamedColumns or None
         what the features are called, for estimators that choose them by name
 
     Examples
@@ -113,7 +113,7 @@ class Table:
     looked: int = 0
     keys: Keys | None = None
     groups: Ints | None = None
-    columns: Columns | None = None
+    columns: NamedColumns | None = None
 
     @property
     def n_rows(self) -> int:

@@ -30,7 +30,7 @@ from thrifty.models.fits.folds import make_folds
 from thrifty.models.fits.quality import losses, said_left_out
 from thrifty.models.learning import LearnedTable, allowance_of, read_cells, what_is_known
 from thrifty.models.memory import categories_of
-from thrifty.models.table import Columns, Table
+from thrifty.models.table import NamedColumns, Table
 from thrifty.typing import AnyArray
 
 __all__ = ["Held", "Updated", "codes_in", "is_not_worse", "update_model"]
@@ -152,7 +152,7 @@ class _Update:
         return taken(low)
 
     def new_columns(self) -> Ints:
-        """Columns that the model has never seen and that what is left buys on these rows."""
+        """NamedColumns that the model has never seen and that what is left buys on these rows."""
         cells, left = self.cells, self.cells.allowance
         new = np.arange(self.model.n_features_in_, cells.n_features)
         new = new[~cells.absent[new]]
@@ -169,7 +169,7 @@ class _Update:
         model, cells = self.model, self.cells
         words = {**model.words_, **categories_of(cells)}
         old = _widened(model.table_, features, cells)
-        old = replace(old, columns=Columns(cells.feature_names, words))
+        old = replace(old, columns=NamedColumns(cells.feature_names, words))
         if self.labels.groups is not None and old.groups is None:
             old = replace(old, groups=np.arange(old.n_rows))  # nothing was said: each is its own
         new = self._new_table(old)

@@ -48,7 +48,7 @@ from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.fits.quality import losses, says
 from thrifty.models.learning import learn_tasks
 from thrifty.models.memory import Memory
-from thrifty.models.table import Columns, Table, table_from_dict
+from thrifty.models.table import NamedColumns, Table, table_from_dict
 from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
 
@@ -400,7 +400,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         asked = [*table.features.tolist(), *(f for s in steps for f in (s.cheap, s.expensive))]
         if any(not 0 <= f < len(names) for f in asked):
             raise ValueError("a model of features that are not there")
-        table = replace(table, columns=Columns(names, data.get("words", {})))
+        table = replace(table, columns=NamedColumns(names, data.get("words", {})))
         fitted: Fitted | None = NotBrought(words) if words is not None else None
         if data["fitted"] is not None:
             fitted = fitted_from_dict(data["fitted"])
