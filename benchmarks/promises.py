@@ -2,8 +2,8 @@
 
     python benchmarks/promises.py all         each promise in probability, until its interval is at
                                               most .04 wide; a broken one ends with an error
-    python benchmarks/promises.py monitoring  one group of them: monitoring, monomial-rows,
-                                              trees, intervals
+    python benchmarks/promises.py sure        one group of them: monitoring, monomial-rows,
+                                              trees, quality, sure, worth
     python benchmarks/promises.py monomials   coarse values: how many of the seeds are wrong
     python benchmarks/promises.py nodes       tasks from scratch with max_nodes, K = 16
     python benchmarks/promises.py portions    Tested under Doubling: cells where the newest is wrong
@@ -22,6 +22,7 @@ import itertools
 from collections.abc import Callable
 from functools import cache, partial
 from statistics import NormalDist
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -316,9 +317,104 @@ def missed(seed: int, design: str, figure: str) -> bool | None:
 
 for design, figure in itertools.product(("60 rows", "150 rows", "wide Boolean"), ("AP", "AUROC")):
     says = f"{design}: the interval of {figure} misses the truth"
-    promise("intervals", says, at_most=0.07, at_least=0.03)(
+    promise("quality", says, at_most=0.07, at_least=0.03)(
         partial(missed, design=design, figure=figure)
     )
+
+
+#: chance of each of the wide Booleans
+_RATES = np.random.default_rng(5).uniform(0.05, 0.35, 100)
+Rows = tuple[np.ndarray, np.ndarray]
+
+
+def wide_noisy(rng: np.random.Generator, n: int) -> Rows:
+    """Six of 100 Booleans tell; 8 % of the labels are flipped."""
+    X = rng.random((n, 100)) < _RATES
+    score = (X[:, :6] - _RATES[:6]) @ np.linspace(3, 2, 6)
+    return X, ((score > 0.3) ^ (rng.random(n) < 0.08)).astype(int)
+
+
+def gaps_of_high_values(rng: np.random.Generator, n: int) -> Rows:
+    """What is high is often missing."""
+    X = rng.normal(size=(n, 4))
+    y = (X[:, :3] @ [3, 2, 1] + 0.4 * rng.logistic(size=n) > 0).astype(int)
+    X[rng.random(X.shape) < np.where(X > 0.7, 0.5, 0.05)] = np.nan
+    return X, y
+
+
+def several_classes(rng: np.random.Generator, n: int, shares: tuple[float, ...]) -> Rows:
+    """Each class has a number of its own that is higher."""
+    y = rng.choice(len(shares), n, p=shares)
+    X = rng.normal(size=(n, len(shares) + 1))
+    X[np.arange(n), y] += 3.0
+    return X, y
+
+
+SureRows = Callable[[np.random.Generator, int], Rows]
+SURE: dict[str, tuple[SureRows, int, str, float, int]] = {
+    "wide noisy Booleans": (wide_noisy, 400, "15 %", 0.8, 2),
+    "gaps of high values": (gaps_of_high_values, 200, "100 %", 0.9, 2),
+    "three classes": (partial(several_classes, shares=(0.5, 0.3, 0.2)), 150, "100 %", 0.9, 3),
+    "five classes": (partial(several_classes, shares=(0.2,) * 5), 150, "100 %", 0.9, 5),
+}
+
+
+@cache
+def answers_of(design: str, seed: int) -> list[tuple[int, int]]:
+    """Of each class, the new rows that stop as sure of it: of another class, and all."""
+    draw, n, spend, p, _ = SURE[design]
+    rng = np.random.default_rng([n, seed])
+    life = thrifty.Lifetime(random_state=seed)
+    life.learn("task", *draw(rng, n), spend=spend)
+    X, y = draw(rng, 300)
+    got = life.predict("task", X, stop=thrifty.Sure(p))
+    sure = np.array(got.stopped) == "sure"
+    told = [sure & (np.asarray(got.values) == answer) for answer in got.classes]
+    return [(int((y[here] != c).sum()), int(here.sum())) for c, here in enumerate(told)]
+
+
+def wrongly_sure(seed: int, design: str, answer: int) -> tuple[int, int] | None:
+    wrong, n = answers_of(design, seed)[answer]
+    return (wrong, n) if n else None
+
+
+for design, (_, _, _, p, n_classes) in SURE.items():
+    for answer in range(n_classes):
+        says = f"{design}, Sure({p}): a row that is sure of class {answer} is of another"
+        promise("sure", says, at_most=1 - p)(partial(wrongly_sure, design=design, answer=answer))
+
+
+@cache
+def weighed(seed: int) -> tuple[bool, bool]:
+    """Worth(errors): whether reopening changes answers, and whether a fixed rule costs less."""
+    rng, errors = np.random.default_rng(seed), np.array([10.0, 40.0])
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 1] + X[:, 3] + rng.normal(size=300) > 0.5).astype(int)
+    rule, new, true = thrifty.Worth(errors=errors), X[60:], y[60:]
+    with TemporaryDirectory() as folder:
+        with thrifty.Lifetime(prices=1.0, store=f"{folder}/life.db", random_state=seed) as life:
+            life.learn("ill", X[:60], y[:60], spend="100 %")
+            kept = life.predict("ill", new.copy(), stop=rule)
+            asked = life.predict("ill", new.copy(), stop=None)
+        with thrifty.Lifetime.open(f"{folder}/life.db") as life:
+            again = life.predict("ill", new.copy(), stop=rule)
+    changed = again.stopped != kept.stopped or (again.probabilities != kept.probabilities).any()
+
+    def cost(answers: np.ndarray, tests: float) -> float:
+        return float(errors[true] @ (answers != true)) + tests
+
+    ours = cost(np.asarray(kept.values), float(np.sum(kept.receipt.cells_per_row)))
+    always = min(cost(np.full(len(true), c), 0.0) for c in (0, 1))
+    full = (asked.probabilities * errors).argmax(axis=1)
+    return bool(changed), ours > min(always, cost(full, 5.0 * len(true)))
+
+
+promise("worth", "asked again of a reopened store, answers differ", at_most=0.0)(
+    lambda seed: weighed(seed)[0]
+)
+promise("worth", "tests plus errors of new rows are above the best of nothing and everything")(
+    lambda seed: weighed(seed)[1]
+)
 
 
 def simulated(group: str) -> None:

@@ -1,9 +1,10 @@
 """Promises in probability: simulated until the share of kept runs is known to within .04.
 
-A promise is a function of a seed that runs one trial and says whether the event happened. Trials
-are repeated with new seeds until the exact binomial interval (Clopper and Pearson, 95 %) of the
-event's probability is at most :data:`WIDTH` wide. A promise is broken where the whole interval lies
-on the wrong side of what was promised.
+A promise is a function of a seed that runs one trial and says whether the event happened, or of
+how many cases in how many. Trials are repeated with new seeds until the exact binomial interval
+(Clopper and Pearson, 95 %) of the event's probability is at most :data:`WIDTH` wide; cases of one
+trial are alike, and count as many as would tell as much drawn apart (Korn and Graubard, 1998). A
+promise is broken where the whole interval lies on the wrong side of what was promised.
 
 >>> def heads(seed):
 ...     return bool(np.random.default_rng(seed).random() < 0.5)
@@ -15,13 +16,13 @@ True
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import beta
 
-__all__ = ["PROMISES", "WIDTH", "Promise", "Simulated", "interval", "promise", "simulate"]
+__all__ = ["PROMISES", "WIDTH", "Promise", "Simulated", "interval_of", "promise", "simulate"]
 
 #: of an interval, at most
 WIDTH = 0.04
@@ -30,12 +31,13 @@ _AT_ONCE, _FIRST_SEED = 50, 1_000_000
 #: trials that are made in any case where they take no longer than these seconds
 _CHEAP, _SECONDS = 2000, 5.0
 
-Trial = Callable[[int], bool | None]
+#: of a seed: whether it happened, or of how many cases in how many; None: no trial
+Trial = Callable[[int], bool | tuple[int, int] | None]
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised of the chance of an event, and one trial of it; None: no trial."""
+    """What is promised of the chance of an event, and one trial of it."""
 
     group: str
     says: str
@@ -55,17 +57,24 @@ class Simulated:
     """How often the event happened, and the interval of its chance."""
 
     promise: Promise
-    happened: int
-    trials: int
+    found: tuple[tuple[int, int], ...]
     seconds: float
 
     @property
+    def happened(self) -> int:
+        return sum(happened for happened, _ in self.found)
+
+    @property
+    def cases(self) -> int:
+        return sum(cases for _, cases in self.found)
+
+    @property
     def low(self) -> float:
-        return interval(self.happened, self.trials)[0]
+        return interval_of(self.found)[0]
 
     @property
     def high(self) -> float:
-        return interval(self.happened, self.trials)[1]
+        return interval_of(self.found)[1]
 
     @property
     def kept(self) -> bool:
@@ -77,7 +86,7 @@ class Simulated:
         said = f"{self.promise.group}: {self.promise.says}, {self.promise.limit}"
         return (
             f"{'kept' if self.kept else 'BROKEN'}: {said}: "
-            f"{self.happened} of {self.trials}, {self.happened / self.trials:.3f} "
+            f"{self.happened} of {self.cases}, {self.happened / self.cases:.3f} "
             f"[{self.low:.3f}, {self.high:.3f}] ({self.seconds:.0f} s)"
         )
 
@@ -97,7 +106,7 @@ def promise(
     return add
 
 
-def interval(happened: int, trials: int) -> tuple[float, float]:
+def interval(happened: float, trials: float) -> tuple[float, float]:
     """Of a probability, 95 %, exact.
 
     >>> tuple(round(v, 4) for v in interval(0, 100))
@@ -109,18 +118,37 @@ def interval(happened: int, trials: int) -> tuple[float, float]:
     )
 
 
+def interval_of(found: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """The same where each trial says of how many cases it happened in how many.
+
+    >>> interval_of([(0, 1)] * 100) == interval(0, 100)
+    True
+    >>> apart, alike = interval(50, 100), interval_of([(0, 9), (9, 9)] * 50)
+    >>> np.allclose(apart, alike)  # all cases of a trial are the same
+    True
+    """
+    happened, cases = np.array(found, dtype=np.float64).T
+    share, n = happened.sum() / cases.sum(), len(found)
+    if n < 2 or not 0 < share < 1:
+        return interval(share * n, n)
+    error = n / (n - 1) * ((happened - share * cases) ** 2).sum() / cases.sum() ** 2
+    alike = min(share * (1 - share) / error * n / (n - 1), cases.sum())
+    return interval(share * alike, alike)
+
+
 def simulate(given: Promise, width: float = WIDTH, first: int = _FIRST_SEED) -> Simulated:
     """Trials until the interval is narrow enough."""
-    began, happened, trials, seed = time.process_time(), 0, 0, first
+    began, seed = time.process_time(), first
+    found: list[tuple[int, int]] = []
 
     def enough() -> bool:
-        cheap = time.process_time() - began < _SECONDS and trials < _CHEAP
-        return trials > 0 and not cheap and bool(np.diff(interval(happened, trials)) <= width)
+        cheap = time.process_time() - began < _SECONDS and len(found) < _CHEAP
+        return bool(found) and not cheap and bool(np.diff(interval_of(found)) <= width)
 
     while not enough():
         for _ in range(_AT_ONCE):
             event = given.trial(seed)
             seed += 1
             if event is not None:
-                happened, trials = happened + event, trials + 1
-    return Simulated(given, happened, trials, time.process_time() - began)
+                found.append(event if isinstance(event, tuple) else (int(event), 1))
+    return Simulated(given, tuple(found), time.process_time() - began)

@@ -101,5 +101,5 @@ def test_a_promise_is_simulated_until_its_interval_is_narrow(chance, limits, kep
 
     found = simulate(Promise("coins", "heads", event, **limits))
     assert found.high - found.low <= WIDTH == 0.04
-    assert found.low < found.happened / found.trials < found.high
+    assert found.low < found.happened / found.cases < found.high
     assert found.kept is kept and str(found).startswith("kept" if kept else "BROKEN")

@@ -2,6 +2,9 @@
 
     python tools/draw_mutants.py            writes tests/mutants/drawn.json
     python tools/draw_mutants.py --redraw   keeps what still applies, draws the others again
+    python tools/draw_mutants.py --seed 5 --n 60 --to fresh.json
+                                            sixty of a seed that no test was written for; tried with
+                                            python tools/mutants.py --drawn fresh.json
 
 A file is drawn first (by its length), then a place in it, then one of the operators that fit
 there. What changes nothing that runs (annotations, protocols) is left out. A mutation is
@@ -16,6 +19,7 @@ import ast
 import difflib
 import json
 import random
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -27,11 +31,12 @@ from mutated import Mutation, found_in, with_change
 ROOT = Path(__file__).resolve().parents[1]
 DRAWN = ROOT / "tests/mutants/drawn.json"
 SEED = 20_261_118
-#: mutations of each area, 290 in all; stores without PostgreSQL, whose tests start a server
+#: mutations of each area, 310 in all; stores without PostgreSQL, whose tests start a server
 AREAS = {
     "cells": 38, "stores": 18, "trees": 36, "powers": 18, "agnostic.py": 6, "kernels": 14,
     "models": 83, "lazy": 12, "report": 17, "commands": 18,
-    "lifetime": 20, "certified": 6, "labels": 4,
+    "lifetime": 20, "certified": 6, "labels": 4, "service": 8, "streams": 2, "bounds.py": 2,
+    "engines.py": 2, "wrapped": 2, "serving.py": 2, "stopping.py": 2,
 }  # fmt: skip
 LEFT_OUT = ("postgres.py", "__init__.py", "lines.py", "jit.py")
 #: those that need no arguments
@@ -119,9 +124,11 @@ def as_data(path: Path, code: str, mutated: str, name: str) -> Mutation | None:
     }
 
 
-def draw(area: str, wanted: int, taken: list[Mutation], salt: str) -> list[Mutation]:
+def draw(
+    area: str, wanted: int, taken: list[Mutation], salt: str, seed: int = SEED
+) -> list[Mutation]:
     """So many mutations of an area, other places than those taken."""
-    chance = random.Random(f"{SEED}-{area}-{salt}")
+    chance = random.Random(f"{seed}-{area}-{salt}")
     codes = {path: path.read_text(encoding="utf-8") for path in files_of(area)}
     paths, lengths = list(codes), [code.count("\n") for code in codes.values()]
     found: list[Mutation] = []
@@ -140,6 +147,13 @@ def draw(area: str, wanted: int, taken: list[Mutation], salt: str) -> list[Mutat
     return found
 
 
+def fresh(n: int, seed: int) -> dict[str, list[Mutation]]:
+    """So many over all areas, each as often as in the list."""
+    chance = random.Random(seed)
+    wanted = Counter(chance.choices(list(AREAS), list(AREAS.values()), k=n))
+    return {area: draw(area, wanted[area], [], "fresh", seed) for area in AREAS if wanted[area]}
+
+
 def still_runs(one: Mutation) -> bool:
     """Whether its lines are there, and the change changes what runs."""
     file = found_in(ROOT, one)
@@ -153,7 +167,14 @@ def still_runs(one: Mutation) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--redraw", action="store_true")
+    parser.add_argument("--seed", type=int, help="another seed: with --n and --to")
+    parser.add_argument("--n", type=int, default=60)
+    parser.add_argument("--to", type=Path, default=Path("fresh.json"))
     arguments = parser.parse_args()
+    if arguments.seed is not None:
+        found = fresh(arguments.n, arguments.seed)
+        arguments.to.write_text(json.dumps(found, indent=1) + "\n")
+        return
     drawn = json.loads(DRAWN.read_text()) if arguments.redraw and DRAWN.exists() else {}
     result = {}
     for area, wanted in AREAS.items():

@@ -7,6 +7,7 @@
     python tools/mutants.py --again          forget what an interrupted run found
     python tools/mutants.py --area drawn --n 60 --first 0
                                              sixty of them, a fair draw; the next with --first 60
+    python tools/mutants.py --drawn FILE     those of another draw alone (tools/draw_mutants.py)
 
 The list is data: tests/mutants/named.json (written by hand, each with the tests that must fail) and
 drawn.json (by tools/draw_mutants.py, from a seed). A pass over a file of tests notes which
@@ -52,11 +53,12 @@ NEARER = 0.3
 WANTED = 0.95
 
 
-def every_mutation() -> list[Mutation]:
-    """Named ones first, then the drawn, numbered."""
+def every_mutation(other: Path | None = None) -> list[Mutation]:
+    """Named ones first, then the drawn, numbered; or those of another draw."""
     nearest = json.loads((DATA / "nearest.json").read_text())
-    listed = [{**one, "area": "named"} for one in json.loads((DATA / "named.json").read_text())]
-    for area, drawn in json.loads((DATA / "drawn.json").read_text()).items():
+    by_hand = [] if other else json.loads((DATA / "named.json").read_text())
+    listed = [{**one, "area": "named"} for one in by_hand]
+    for area, drawn in json.loads((other or DATA / "drawn.json").read_text()).items():
         listed += [{**one, "area": area} for one in drawn]
     for number, one in enumerate(listed):
         file = found_in(WORK, one)
@@ -179,6 +181,7 @@ def main() -> None:
     parser.add_argument("--area", nargs="+")
     parser.add_argument("--only", type=int)
     parser.add_argument("--survivors", action="store_true")
+    parser.add_argument("--drawn", type=Path, help="another file of drawn ones")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--n", type=int, help="so many of them, in an order drawn once")
     parser.add_argument("--first", type=int, default=0, help="from this one on, with --n")
@@ -187,7 +190,7 @@ def main() -> None:
     if arguments.again:
         shutil.rmtree(WORK, ignore_errors=True)
     fresh_copy(WORK)
-    listed = every_mutation()
+    listed = every_mutation(arguments.drawn)
     chosen = [one for one in listed if _chosen(one, arguments)]
     if arguments.n is not None:
         random.Random(0).shuffle(chosen)

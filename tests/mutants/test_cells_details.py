@@ -14,8 +14,9 @@ from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.book import on_point
 from thrifty.cells.ledger.ending import LateAnswer
 from thrifty.cells.ledger.owner import process
+from thrifty.cells.prices import cover
 from thrifty.cells.prices.money import Limits
-from thrifty.cells.sources import packed_file, sql
+from thrifty.cells.sources import packed_file, parquet, sql
 from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import FeaturesChanged
 from thrifty.packed import pack
@@ -238,3 +239,47 @@ def test_bits_show_what_is_absent_what_fees_there_are_and_what_may_be_spent():
 def test_a_zero_that_a_sparse_table_stores_is_a_zero():
     table = sparse.csr_matrix(([1.0, 0.0], ([0, 1], [0, 0])), shape=(2, 1))
     assert table.nnz == 2 and as_source(table).boolean.tolist() == [True]
+
+
+def test_a_list_in_a_cell_is_named_by_its_column_and_example():
+    X = np.zeros((3, 2), dtype=object)
+    X[1, 0] = [2, 3]
+    with pytest.raises(thrifty.errors.BadInput, match="column 0 of X holds a list on example 1"):
+        Source.from_array(X)
+
+
+def test_messages_show_five_categories_and_four_limits():
+    frame = pytest.importorskip("pandas").DataFrame
+    life = thrifty.Lifetime(random_state=0)
+    kinds, y = list("abcdef") * 6, [0, 1, 1] * 12
+    life.learn("ill", frame({"ward": kinds, "age": range(36)}), y, spend="100 %")
+    with pytest.raises(thrifty.errors.BadInput, match=r"a category \(a, b, c, d, e\); X holds"):
+        life.learn("old", frame({"ward": range(36), "age": range(36)}), y, spend="100 %")
+    texts = ["<1", "<2", "<3", "<4", "<5", *"67890"]
+    with pytest.warns(thrifty.errors.Censored, match=r"5 of 10 .* \(<1, <2, <3, <4\)"):
+        Source.from_frame(frame({"crp": texts}))
+
+
+def test_ends_that_a_wide_file_states_are_believed_without_reading_it(tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    values = np.zeros((4, 300))
+    values[2, 299] = 7
+    pandas.DataFrame(values, columns=[f"f{i}" for i in range(300)]).to_parquet(tmp_path / "x.pq")
+    table = parquet.ParquetSource(tmp_path / "x.pq")
+    monkeypatch.setattr(table, "_file", Unread(table._file))
+    assert table.of_bits(["f299"]) == [False]
+
+
+class Unread:
+    """A file of which only what it states of itself may be used."""
+
+    def __init__(self, file):
+        self.metadata, self.schema_arrow = file.metadata, file.schema_arrow
+
+
+def test_where_no_search_ends_no_order_is_bought_that_others_make_needless(monkeypatch):
+    """The first order has the best rate; those for the other two features fill its own, too."""
+    monkeypatch.setattr(cover, "_programme", lambda *_: None)
+    offers = [cover.Offer(20, 0b0011), cover.Offer(22, 0b0101), cover.Offer(22, 0b1010)]
+    choice = cover.Cover(offers, patience=0).cheapest(0b1111)
+    assert (choice.offers, choice.price, choice.exact) == ((1, 2), 44, False)
