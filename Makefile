@@ -54,6 +54,7 @@ faults: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/rerun.py
 	$(BIN)/python -m pytest -m slow tests/metered tests/commands tests/models tests/predictions tests/test_quote.py
 
 # Both tables of the paper, judged as docs/research/reproduction.md says: an hour. Interrupted, it goes on

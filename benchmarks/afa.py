@@ -28,6 +28,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 import thrifty
 from studies.data import data_folder
+from studies.kept import append
 from studies.measure import one_thread
 
 #: GDFS: Covert et al., ICML 2023, Table of spam AUROC; AFABench's GDFS on PhysioNet, F1
@@ -151,10 +152,7 @@ def main():
         for split in range(given.splits):
             one = done.get((name, split))
             if one is None:
-                one = measured(name, split, given.rows, given.spend)
-                if given.out:
-                    with given.out.open("a") as lines:
-                        lines.write(json.dumps(one) + "\n")
+                one = append(given.out, measured(name, split, given.rows, given.spend))
             line = "  ".join(f"{k}: {value:.3f}" for k, value in one["curve"])
             print(
                 f"{name} split {split}, {one['bought']:.0%} of the cells: {line}; Sure(.95) "

@@ -26,6 +26,7 @@ from sklearn.metrics import average_precision_score
 
 import thrifty
 from studies.data import data_folder
+from studies.kept import append
 from studies.measure import one_thread
 
 LABELS = {"digits": 10, "support2": 7, "nhanes": 7, "tmc2007_500": 5, "nhanes_usd": 7}
@@ -198,10 +199,7 @@ def main():
         for split in range(given.splits):
             one = done.get((name, split))
             if one is None:
-                one = measured(name, split, given.rows, given.tests, given.bill)
-                if given.out:
-                    with given.out.open("a") as lines:
-                        lines.write(json.dumps(one) + "\n")
+                one = append(given.out, measured(name, split, given.rows, given.tests, given.bill))
             print("\n".join(told(one)), flush=True)
             splits.append(one)
         print("\n".join(mean_of(splits)), flush=True)

@@ -19,7 +19,7 @@ from sklearn.metrics import average_precision_score
 
 import thrifty
 from studies.kept import begin, interval
-from thrifty.lifetime import labelled_tasks
+from thrifty.lifetime import labelling
 
 KEPT = Path(__file__).resolve().parent / "results" / "labels_and_cells.jsonl"
 #: the constants were chosen on the first four
@@ -50,8 +50,8 @@ def quality(name: str, price: float, seed: int, part: float | None) -> float:
     test, pool = order[: min(1500, len(y) // 2)], order[min(1500, len(y) // 2) :]
     life = thrifty.Lifetime(prices=1 / X.shape[1], random_state=seed)
     oracle = thrifty.Oracle(lambda rows: y[pool][rows], price=price)
-    fixed = labelled_tasks.part_read if part is None else lambda label, row: part
-    with patch.object(labelled_tasks, "part_read", fixed):
+    fixed = labelling.part_read if part is None else lambda label, row: part
+    with patch.object(labelling, "part_read", fixed):
         life.learn("label", X[pool], oracle, spend=LABELS * (price + FIFTH))
     found = life.predict("label", X[test]).probabilities[:, 1]
     return float(average_precision_score(y[test], found))

@@ -40,6 +40,7 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 import thrifty
+from studies.kept import append, measured_at
 from studies.measure import table
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
@@ -283,10 +284,9 @@ def measure(seed: int, parts: list[str], blind: bool) -> dict[str, list[dict[str
             *predict_cegb(data),
             *predict_columns(data),
         ]
-    for rows in found.values():
-        for row in rows:
-            row["seed"] = seed
-    return found
+    return {
+        part: [append(None, {**row, "seed": seed}) for row in rows] for part, rows in found.items()
+    }
 
 
 def mean_rows(runs: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -365,7 +365,7 @@ if __name__ == "__main__":
             if given.save:
                 given.save.write_text(json.dumps(both, indent=0))
     for name, rows in both.items():
-        print(f"\n{name}\n{table(mean_rows(rows))}")
+        print(f"\n{name}, {measured_at(rows)}\n{table(mean_rows(rows))}")
     print(f"\n{time.process_time() - start:.0f} s of CPU time")
     if given.picture:
         draw(both, given.picture)

@@ -26,7 +26,7 @@ from scipy.stats import binom
 from sklearn.metrics import average_precision_score
 
 import thrifty
-from studies.kept import commit, measured_at
+from studies.kept import append, measured_at
 from studies.measure import one_thread
 from studies.model_tasks import WIDE, ModelTask, model_tasks
 from thrifty.errors import BadInput
@@ -152,10 +152,7 @@ def resplits(sets, n, levels, bills, out):
             for bill in bills:
                 if (name, split, level, bill) in done:
                     continue
-                known.append(certified(name, split, level, bill))
-                if out:
-                    with out.open("a") as lines:
-                        lines.write(json.dumps(known[-1]) + "\n")
+                known.append(append(out, certified(name, split, level, bill)))
     for level in levels:
         print(f"Sure({level}, certified=True):", end=" ")
         report_certified([one for one in known if one["p"] == level])
@@ -227,11 +224,8 @@ def main():
                     continue
                 began = time.process_time()
                 every = measured(name, bill, split, given.labels, given.levels)
-                found = [{**one, "at": commit()} for one in every]
+                found = [append(given.out, one) for one in every]
                 records += found
-                if given.out:
-                    with given.out.open("a") as lines:
-                        lines.writelines(json.dumps(one) + "\n" for one in found)
                 told = "  ".join(
                     f"{p}/{answer}: {right:.2f} ({said:.2f}) of {n}"
                     for (p, answer), (n, right, said) in pooled(found, ("p", "class")).items()

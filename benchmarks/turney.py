@@ -34,6 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import thrifty
 from studies.cost_trees import RULES, grow_cost_tree
+from studies.kept import append, measured_at
 from studies.measure import table
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
@@ -174,8 +175,9 @@ if __name__ == "__main__":
         for name in given.sets:
             for seed in range(given.splits):
                 if (name, seed) not in done:
-                    runs += one_split(name, seed)
+                    runs += [append(None, run) for run in one_split(name, seed)]
                     if given.save:
                         given.save.write_text(json.dumps(runs, indent=0))
+    print(measured_at(runs))
     print(table(summary([r for r in runs if r["set"] in given.sets and r["seed"] < given.splits])))
     print(f"\n{time.process_time() - start:.0f} s of CPU time")

@@ -1,5 +1,7 @@
 """The benchmarks run, compare equals with equals, and say on what machine."""
 
+import ast
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import app
+from rerun import RERUN, figures, rerun, stored_in
 from simulated import WIDTH, Promise, simulate
 from speed import scratch
 from studies.kept import Kept, commit, measured_at
@@ -73,10 +76,44 @@ def test_the_command_prints_tables():
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_every_stored_figure_says_the_commit_it_was_measured_at(path):
-    for line in path.read_text().splitlines():
-        assert re.fullmatch(r"[0-9a-f]{7}\+?", json.loads(line)["at"])
+def stored_files():
+    return sorted({path.name for path in RESULTS.glob("*.json*")} - {"golden.json"})
+
+
+@pytest.mark.parametrize("file", stored_files())
+def test_every_stored_figure_says_the_commit_it_was_measured_at(file):
+    for line in stored_in(file):
+        assert re.fullmatch(r"[0-9a-f]{7}\+?", line["at"])
+
+
+def test_a_line_of_every_stored_file_is_measured_again_by_make_bench():
+    assert sorted(RERUN) == stored_files()
+    assert "benchmarks/rerun.py" in (RESULTS.parents[1] / "Makefile").read_text()
+
+
+def test_a_line_that_is_measured_again_stands_beside_the_stored_one():
+    old, new = rerun("classes.jsonl")
+    assert old is not new and old["at"] and old["ap"] == pytest.approx(new["ap"], abs=0.1)
+    assert list(figures({"set": "a", "ap": [0.2, 0.4], "ways": {"b": [[1, 2], [3]]}})) == [
+        ("ap", pytest.approx(0.3)),
+        ("ways b", pytest.approx(2.25)),
+    ]
+
+
+def imported():
+    """What benchmarks take from the package, by where and by name."""
+    for path in sorted(RESULTS.parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thrifty"):
+                for name in node.names:
+                    yield path.name, node.module, name.name
+
+
+def test_every_name_that_a_benchmark_imports_exists():
+    """Most benchmarks take too long to be run by a test: a name that moved broke one unnoticed."""
+    for _, module, name in set(imported()):
+        here = importlib.import_module(module)
+        assert hasattr(here, name) or importlib.util.find_spec(f"{module}.{name}")
 
 
 def test_new_figures_say_theirs_and_showing_them_says_which(tmp_path):

@@ -21,7 +21,7 @@ from scipy.stats import t as student
 from studies.measure import one_thread
 from thrifty.typing import Json
 
-__all__ = ["Kept", "begin", "commit", "interval", "measured_at"]
+__all__ = ["Kept", "append", "begin", "commit", "interval", "measured_at"]
 
 Line = Json
 
@@ -44,10 +44,7 @@ class Kept:
         return self._key(key) in self._done
 
     def add(self, line: Line) -> None:
-        line = {**line, "at": commit()}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        line = append(self.path, line)
         self.lines.append(line)
         self._done.add(self._key(line))
 
@@ -56,6 +53,16 @@ class Kept:
         self.lines = [line for line in self.lines if not which(line)]
         self._done = {self._key(line) for line in self.lines}
         self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+
+
+def append(path: Path | None, line: Line) -> Line:
+    """A line as it is kept, at the end of its file where there is one."""
+    line = {**line, "at": commit()}
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+    return line
 
 
 def begin(parser: argparse.ArgumentParser, kept: Path) -> tuple[argparse.Namespace, Kept]:

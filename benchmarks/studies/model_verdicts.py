@@ -212,7 +212,7 @@ def _short(value: float) -> float:
 def expand(data: list[Fields]) -> list[Line]:
     """The inverse of :func:`compact`, to four digits."""
     return [
-        {k: group.get(k) for k in _KEY} | _row(group["tasks"], i)
+        {k: group.get(k) for k in (*_KEY, "at")} | _row(group["tasks"], i)
         for group in data
         for i in range(group["n"])
     ]
