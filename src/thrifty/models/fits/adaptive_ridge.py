@@ -9,6 +9,7 @@ bins of each feature, in fine steps: what is printed, served and computed is the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,35 +34,53 @@ _PENALTIES = 10.0 ** np.arange(0.5, 3.6, 0.5)
 
 
 def fit_ridge(
-    values: Floats, bought: Bools, codes: Ints, n_classes: int, weights: Floats, categories: Bools
-) -> Points:
-    """Points of a logistic ridge; NaN for gaps.
+    values: Floats, bought: Bools, targets: Sequence[Ints | Floats], n_classes: Sequence[int],
+    weights: Floats, categories: Bools,
+) -> Points:  # fmt: skip
+    """Points of a ridge for each target, one beside the other; NaN for gaps.
+
+    Logistic for classes; ``n_classes`` is 0 for numbers, whose penalty is the one with least error
+    on held-out rows, one at a time.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 3))
-    >>> found = fit_ridge(x, np.ones(x.shape, bool), (x[:, 1] > 0).astype(int), 2, np.ones(200),
-    ...                   np.zeros(3, bool))
-    >>> bool(np.corrcoef(found.scores(x)[:, 0], x[:, 1])[0, 1] > 0.9)
-    True
+    >>> found = fit_ridge(x, np.ones(x.shape, bool), [(x[:, 1] > 0).astype(int), x[:, 2]], [2, 0],
+    ...                   np.ones(200), np.zeros(3, bool))
+    >>> said = found.scores(x)
+    >>> [bool(np.corrcoef(said[:, k], x[:, k + 1])[0, 1] > 0.9) for k in (0, 1)]
+    [True, True]
     """
-    columns, design = _design(values, bought, categories)
+    columns = Columns.of(values, categories, known=bought, steps=True)
+    known = bought[:, columns.feature]
+    design = np.where(known, columns.matrix(values), 0.0)
+    found = [
+        _of_classes(design, known, y.astype(np.int64), n, weights)
+        if n
+        else _of_numbers(design, known, y.astype(np.float64), weights)
+        for y, n in zip(targets, n_classes)
+    ]
+    at, slopes = (np.concatenate(parts, axis=-1) for parts in zip(*found))
+    return _as_points(values, bought, categories, columns, at, slopes)
+
+
+def _of_classes(
+    design: Floats, known: Bools, codes: Ints, n_classes: int, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Intercepts and slopes."""
     hot = np.eye(n_classes)[codes]
-    size = _sizes(columns, design, bought, hot[:, 1:] if n_classes == 2 else hot)
+    size = _sizes(design, known, hot[:, 1:] if n_classes == 2 else hot)
     at, slopes = fit_penalised(design * size, codes, n_classes, weights, _SHRINKAGE, tolerance=1e-7)
-    return _as_points(values, bought, categories, columns, at, size[:, None] * slopes)
+    return at, size[:, None] * slopes
 
 
-def fit_numbers(
-    values: Floats, bought: Bools, y: Floats, weights: Floats, categories: Bools
-) -> Points:
-    """The same for numbers, the penalty with least error on held-out rows, one at a time."""
-    columns, design = _design(values, bought, categories)
+def _of_numbers(design: Floats, known: Bools, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The same of numbers."""
     centre = float(np.average(y, weights=weights))
     spread = max(float(np.sqrt(np.average((y - centre) ** 2, weights=weights))), 1e-300)
     target = (y - centre) / spread
-    size = _sizes(columns, design, bought, target[:, None])
+    size = _sizes(design, known, target[:, None])
     slopes = spread * size * _loo_ridge(design * size, target, weights)
-    return _as_points(values, bought, categories, columns, np.array([centre]), slopes[:, None])
+    return np.array([centre]), slopes[:, None]
 
 
 def fit_ridge_of_rates(
@@ -97,15 +116,9 @@ def fit_ridge_of_rates(
     return _of_booleans(values, bought, mu, sign * slopes, sign * (at + at2) / 2)
 
 
-def _design(values: Floats, bought: Bools, categories: Bools) -> tuple[Columns, Floats]:
-    columns = Columns.of(values, categories, known=bought, steps=True)
-    design = columns.matrix(values)
-    return columns, np.where(bought[:, columns.feature], design, 0.0)
-
-
-def _sizes(columns: Columns, design: Floats, bought: Bools, target: Floats) -> Floats:
-    """The believed size of each column's effect, over all targets."""
-    mean, variance = believe_columns(design, bought[:, columns.feature], target)
+def _sizes(design: Floats, known: Bools, target: Floats) -> Floats:
+    """The believed size of each column's effect, over all classes."""
+    mean, variance = believe_columns(design, known, target)
     return np.asarray(np.sqrt((expected_size(mean, variance) ** 2).mean(axis=0)))
 
 

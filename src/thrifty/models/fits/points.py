@@ -62,6 +62,11 @@ class Points:
                 raise ValueError(f"{lines} lines of points for {max(groups, len(bins))} bins")
         return used
 
+    def of_labels(self, which: slice) -> Points:
+        """Some of the labels alone."""
+        tables = tuple(np.ascontiguousarray(table[:, which]) for table in self.points)
+        return Points(self.bins, self.intercepts[which], tables)
+
     def card(
         self,
         names: Sequence[str],

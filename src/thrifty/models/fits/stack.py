@@ -13,14 +13,13 @@ and confirmed on spam, slashdot, support2 and tmc2007_500 (docs/research); equal
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
-from thrifty.models.fits.adaptive_ridge import fit_numbers as fit_ridge_of_numbers
 from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
 from thrifty.models.fits.columns import Columns
 from thrifty.models.fits.folds import FOLDS, make_folds
@@ -205,10 +204,10 @@ def fit_stack(table: Table, seed: int = 0) -> tuple[Stack, Floats | None]:
 
 
 def fit_stacks(tables: Sequence[Table], seed: int = 0) -> list[tuple[Stack, Floats | None]]:
-    """A stack for each of several labels; those of the same rows and cells share their forests."""
+    """A stack for each of several labels; those of the same rows and cells share what they can."""
     fits = [_Fit(table, seed) for table in tables]
     for some in _alike(fits):
-        _grow_together(some, seed)
+        _fit_together(some, seed)
     return [fit.stack() for fit in fits]
 
 
@@ -218,14 +217,14 @@ def fit_quickly(table: Table, seed: int = 0) -> Stack:
     The kernel is left out, and trees are fewer: a model is fitted for every length of an order.
     """
     fit = _Fit(table, seed)
-    ridge = fit._ridge(np.arange(len(fit.y)))
+    ridge = _ridges([fit], np.arange(len(fit.y)))
     if not fit.grows:
         return fit._ridge_alone(ridge)
     values, weights, kinds = fit.block, fit.weights[fit.rows], fit.categories[fit.columns]
     ys, sizes = [fit.y[fit.rows]], [fit.n_classes]
     grown: dict[str, _Part] = {"ridge": ridge}
     for part in fit.forests:
-        (grown[part],), _ = grow_forest(
+        grown[part], _ = grow_forest(
             values, ys, sizes, weights, kinds, seed, _QUICK_TREES, searched=part == "searched"
         )
     shares = dict(zip(("ridge", *_FORESTS), _QUICK))
@@ -237,61 +236,109 @@ def fit_quickly(table: Table, seed: int = 0) -> Stack:
 
 
 def _alike(fits: Sequence[_Fit]) -> list[list[_Fit]]:
-    """Labels of the same kind on the same block."""
+    """Labels of the same kind on the same cells; what is believed of rates is of one label."""
     found: dict[object, list[_Fit]] = {}
-    for fit in fits:
-        if fit.grows:
-            table = fit.table
-            key = (bool(fit.n_classes), table.rows.tobytes(), table.features.tobytes())
-            found.setdefault((*key, table.bought.tobytes(), fit.weights.tobytes()), []).append(fit)
+    for i, fit in enumerate(fits):
+        table = fit.table
+        cells = (table.rows.tobytes(), table.features.tobytes(), table.bought.tobytes())
+        alone = i if fit.of_rates else -1
+        key = (bool(fit.n_classes), *cells, fit.weights.tobytes(), alone)
+        found.setdefault(key, []).append(fit)
     return list(found.values())
 
 
-def _grow_together(fits: Sequence[_Fit], seed: int) -> None:
-    """Forests and kernels of labels on one block, of all rows and of all but each fold."""
+def _places(fits: Sequence[_Fit]) -> Iterator[tuple[_Fit, slice]]:
+    """Each label, and where its scores stand in those of all."""
+    end = 0
+    for fit in fits:
+        yield fit, slice(end, end := end + fit.width)
+
+
+def _ridges(fits: Sequence[_Fit], rows: Ints) -> Points:
+    """The ridge of labels on the same cells, of some rows."""
     one = fits[0]
-    values, weights, categories = one.block, one.weights[one.rows], one.categories[one.columns]
-    ys, sizes = [fit.y[fit.rows] for fit in fits], [fit.n_classes for fit in fits]
-    told = np.zeros(values.shape[1])
-    for part in one.forests:
-        searched = part == "searched"
-        grown, of_part = grow_forest(
-            values, ys, sizes, weights, categories, seed, _TREES[part], searched=searched
-        )
-        told += of_part / len(one.forests)
-        for fit, trees in zip(fits, grown):
-            fit.grown[part] = trees
+    values, bought, weights = one.table.values[rows], one.table.bought[rows], one.weights[rows]
+    if one.of_rates:
+        assert one.table.background is not None
+        return fit_ridge_of_rates(values, bought, one.y[rows], weights, one.table.background)
+    ys, sizes = [fit.y[rows] for fit in fits], [fit.n_classes for fit in fits]
+    return fit_ridge(values, bought, ys, sizes, weights, one.categories)
+
+
+def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
+    """All parts of labels on the same cells, of all rows and of all but each fold."""
+    one = fits[0]
+    ridge = _ridges(fits, np.arange(len(one.y)))
+    for fit, mine in _places(fits):
+        fit.grown["ridge"] = ridge.of_labels(mine)
+    fits = [fit for fit in fits if fit.grows]
+    if not fits:
+        return
+    forests, told = _grow(fits, np.arange(len(one.rows)), seed, _TREES)
+    for fit, mine in _places(fits):
+        fit.grown |= {part: trees.of_labels(mine) for part, trees in forests.items()}
     # one label has folds by its classes; several share folds that mind groups alone
-    folds = one.folds if len(fits) == 1 else make_folds(len(values), FOLDS, seed, None, one.groups)
+    folds = fits[0].folds
+    if len(fits) > 1:
+        folds = make_folds(len(one.rows), FOLDS, seed, None, one.groups)
     for fit in fits:
         fit.folds = folds
     if folds is None:
         return
     for k in range(FOLDS):
-        rest, out = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
-        some = [fit for fit in fits if fit.is_told(rest)]
-        if not some:
-            continue
-        ys, sizes = [fit.y[fit.rows][rest] for fit in some], [fit.n_classes for fit in some]
-        for part in one.forests:
-            searched = part == "searched"
-            grown, _ = grow_forest(
-                values[rest], ys, sizes, weights[rest], categories, seed, _FEWER_TREES,
-                searched=searched,
-            )  # fmt: skip
-            for fit, trees in zip(some, grown):
-                fit.note(part, out, trees.scores(values[out]))
-    if takes(len(values)) and one.groups is None:
-        columns = Columns.of(values, categories)
-        if len(columns.feature):
-            made, targets = columns.matrix(values), [fit.target() for fit in fits]
-            kernel, held_out = fit_kernel(columns, made, told, np.hstack(targets))
-            end = 0
-            for fit, target in zip(fits, targets):
-                mine = slice(end, end := end + target.shape[1])
-                times = _TANGENT if fit.n_classes else 1.0
-                fit.grown["kernel"] = kernel.of_labels(mine).times(times)
-                fit.note("kernel", np.arange(len(values)), times * held_out[:, mine])
+        _hold_out(fits, np.flatnonzero(folds != k), np.flatnonzero(folds == k), seed)
+    if takes(len(one.rows)) and one.groups is None:
+        _fit_kernels(fits, told)
+
+
+def _grow(
+    fits: Sequence[_Fit], rows: Ints, seed: int, trees: Mapping[str, int]
+) -> tuple[dict[str, TreeSum], Floats]:
+    """The forests of labels on some rows of their block, and what features told them."""
+    one = fits[0]
+    values, weights = one.block[rows], one.weights[one.rows][rows]
+    ys, sizes = [fit.y[fit.rows][rows] for fit in fits], [fit.n_classes for fit in fits]
+    found, told = {}, np.zeros(values.shape[1])
+    for part in one.forests:
+        found[part], of_part = grow_forest(
+            values, ys, sizes, weights, one.categories[one.columns], seed, trees[part],
+            searched=part == "searched",
+        )  # fmt: skip
+        told += of_part / len(one.forests)
+    return found, told
+
+
+def _hold_out(fits: Sequence[_Fit], rest: Ints, out: Ints, seed: int) -> None:
+    """What ridges and forests of the rest say of rows of the block that were left out."""
+    fits = [fit for fit in fits if fit.is_told(rest)]
+    if not fits:
+        return
+    one = fits[0]
+    grown, _ = _grow(fits, rest, seed, dict.fromkeys(_FORESTS, _FEWER_TREES))
+    said = {part: trees.scores(one.block[out]) for part, trees in grown.items()}
+    others = np.ones(len(one.y), dtype=bool)
+    others[one.rows[out]] = False
+    if one.groups is not None and one.table.groups is not None:
+        # rows outside the block may belong to those left out
+        others &= ~np.isin(one.table.groups, one.groups[out])
+    said["ridge"] = _ridges(fits, np.flatnonzero(others)).scores(one.table.values[one.rows[out]])
+    for fit, mine in _places(fits):
+        for part, scores in said.items():
+            fit.note(part, out, scores[:, mine])
+
+
+def _fit_kernels(fits: Sequence[_Fit], told: Floats) -> None:
+    """One kernel for all labels; each row is left out alone."""
+    one = fits[0]
+    columns = Columns.of(one.block, one.categories[one.columns])
+    if not len(columns.feature):
+        return
+    made, targets = columns.matrix(one.block), [fit.target() for fit in fits]
+    kernel, held_out = fit_kernel(columns, made, told, np.hstack(targets))
+    times = _TANGENT if one.n_classes else 1.0
+    for fit, mine in _places(fits):
+        fit.grown["kernel"] = kernel.of_labels(mine).times(times)
+        fit.note("kernel", np.arange(len(one.rows)), times * held_out[:, mine])
 
 
 class _Fit:
@@ -348,26 +395,12 @@ class _Fit:
             self.held_out[part] = np.full((len(self.rows), self.width), start)
         self.held_out[part][rows] = said
 
-    def _ridge(self, rows: Ints) -> Points:
-        table, y, weights = self.table, self.y[rows], self.weights[rows]
-        values, bought = table.values[rows], table.bought[rows]
-        if self.of_rates:
-            assert table.background is not None
-            return fit_ridge_of_rates(values, bought, y, weights, table.background)
-        if self.numbers:
-            return fit_ridge_of_numbers(values, bought, y, weights, self.categories)
-        return fit_ridge(values, bought, y, self.n_classes, weights, self.categories)
-
     def stack(self) -> tuple[Stack, Floats | None]:
         """All parts and their mean."""
-        everything = np.arange(len(self.y))
-        ridge = self._ridge(everything)
         shares = dict(zip(("ridge", "forest", "kernel", "searched"), _SHARES[self.kind]))
-        if self.folds is not None:
-            self._hold_out()
         parts = [p for p in shares if p in self.held_out and shares[p] > 0]
         if not parts:
-            return self._ridge_alone(ridge), None
+            return self._ridge_alone(self.grown["ridge"]), None
         y, weights = self.y[self.rows], self._all_weights()
         stretch = {p: self._stretch(p, y, weights) for p in parts}
         told = {
@@ -385,25 +418,8 @@ class _Fit:
             slope, _ = fit_slope(mean, y, weights, SPREAD)
             shift = fit_intercepts(slope * mean, y, weights)
         said = mean if self.numbers else softmax(slope * mean + shift)
-        made = self._assembled({"ridge": ridge, **self.grown}, share, stretch, slope, shift)
+        made = self._assembled(self.grown, share, stretch, slope, shift)
         return self._measured(made, said, y, weights), self._of_all_rows(said, made)
-
-    def _hold_out(self) -> None:
-        assert self.folds is not None
-        inside = np.full(len(self.y), -1)
-        inside[self.rows] = self.folds
-        for k in range(FOLDS):
-            out = np.flatnonzero(self.folds == k)
-            if not self.is_told(np.flatnonzero(self.folds != k)):
-                continue
-            rest = inside != k
-            if (
-                self.groups is not None and self.table.groups is not None
-            ):  # rows outside the block may belong to those left out
-                assert self.table.groups is not None
-                rest &= ~np.isin(self.table.groups, self.groups[out])
-            ridge = self._ridge(np.flatnonzero(rest))
-            self.note("ridge", out, ridge.scores(self.table.values[self.rows[out]]))
 
     def _all_weights(self) -> Floats:
         """What the block's rows stand for; a class weighs what it weighs in the table."""
@@ -444,7 +460,8 @@ class _Fit:
         classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
         return Stack(classes, ridge, joined, near, shares, slope, shift)
 
-    def _ridge_alone(self, ridge: Points) -> Stack:
+    def _ridge_alone(self, ridge: _Part) -> Stack:
+        assert isinstance(ridge, Points)
         classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
         shift = np.zeros(self.width)
         if self.n_classes:

@@ -98,6 +98,11 @@ class TreeSum:
         """So many times what it says, in the precision that a store keeps."""
         return _rounded(replace(self, value=factor * self.value, base=factor * self.base))
 
+    def of_labels(self, which: slice) -> TreeSum:
+        """Some of the labels alone."""
+        value = np.ascontiguousarray(self.value[:, which])
+        return replace(self, value=value, base=self.base[which])
+
     def to_dict(self) -> Json:
         """Plain data, for JSON; the nodes, thousands of them, as packed numbers."""
         kinds = {"i": np.int32, "b": np.uint8, "f": np.float32}
@@ -158,15 +163,16 @@ def add_up(parts: Sequence[TreeSum]) -> TreeSum:
 def grow_forest(
     values: Floats, targets: Sequence[Ints | Floats], n_classes: Sequence[int], weights: Floats,
     categories: Bools, seed: int, trees: int = 40, *, searched: bool = False,
-) -> tuple[list[TreeSum], Floats]:  # fmt: skip
+) -> tuple[TreeSum, Floats]:  # fmt: skip
     """A forest for all targets at once, and importances: see :func:`forest_of`.
 
     ``n_classes``: of each target, 0 for numbers; targets of one call are all classes or all
-    numbers. A gap is below every value where the column has gaps, else at its median.
+    numbers; what is said of each stands beside that of the one before it. A gap is below every
+    value where the column has gaps, else at its median.
 
     >>> x = np.random.default_rng(0).normal(size=(80, 2))
-    >>> (found,), told = grow_forest(x, [(x[:, 0] > 0).astype(int)], [2], np.ones(80),
-    ...                              np.zeros(2, bool), 0)
+    >>> found, told = grow_forest(x, [(x[:, 0] > 0).astype(int)], [2], np.ones(80),
+    ...                           np.zeros(2, bool), 0)
     >>> bool(told[0] > 0.7), bool(np.corrcoef(found.scores(x)[:, 0], x[:, 0] > 0)[0, 1] > 0.8)
     (True, True)
     """
@@ -175,13 +181,10 @@ def grow_forest(
     design = columns.filled(values)
     made = forest_of(trees, design.shape[1], seed, numbers=not n_classes[0], searched=searched)
     made.fit(design, labels, sample_weight=None if _alike(weights) else weights)
-    found = []
-    for t, n in enumerate(n_classes):
-        some = [_from_forest(one.tree_, t, n, columns) for one in made.estimators_]
-        found.append(add_up(some).times(1 / trees))
+    found = add_up([_from_forest(one.tree_, n_classes, columns) for one in made.estimators_])
     told = np.zeros(values.shape[1])
     np.add.at(told, columns.feature, made.feature_importances_)
-    return found, told
+    return found.times(1 / trees), told
 
 
 def forest_of(trees: int, columns: int, seed: int, *, numbers: bool, searched: bool) -> Any:
@@ -265,15 +268,12 @@ class _Expanded:
         }
 
 
-def _from_forest(tree: Any, target: int, n_classes: int, columns: _Expanded) -> TreeSum:
+def _from_forest(tree: Any, n_classes: Sequence[int], columns: _Expanded) -> TreeSum:
     here, leaf = np.arange(tree.node_count), tree.children_left < 0
     column = np.where(leaf, 0, tree.feature)
     asked = columns.question(column, np.where(leaf, 0.0, tree.threshold))
     asked["equal"] = asked["equal"] & ~leaf
-    value = tree.value[:, target, : max(n_classes, 1)]
-    if n_classes:
-        value = value / np.maximum(value.sum(axis=1, keepdims=True), 1e-300)
-        value = 4 * (value[:, 1:] - 0.5 if n_classes == 2 else value - 1 / n_classes)
+    value = np.hstack([_leaves(tree.value[:, t], n) for t, n in enumerate(n_classes)])
     return TreeSum(
         roots=np.zeros(1, dtype=np.int64),
         left=np.where(leaf, here, tree.children_left),
@@ -283,6 +283,15 @@ def _from_forest(tree: Any, target: int, n_classes: int, columns: _Expanded) -> 
         base=np.zeros(value.shape[1]),
         **asked,
     )
+
+
+def _leaves(counts: Floats, n_classes: int) -> Floats:
+    """What each node says of one target: the mean of numbers, the tangent of classes' log-odds."""
+    value = counts[:, : max(n_classes, 1)]
+    if n_classes:
+        value = value / np.maximum(value.sum(axis=1, keepdims=True), 1e-300)
+        value = 4 * (value[:, 1:] - 0.5 if n_classes == 2 else value - 1 / n_classes)
+    return value
 
 
 def _as_grown(values: Floats) -> Floats:
