@@ -42,20 +42,12 @@ __all__ = ["Chain", "ChainAnswers", "Members", "answer_with_chain"]
 
 #: rows that all members answer: this share of all, within these numbers
 _SCOUTS, _LEAST, _MOST = 0.03, 40, 200
-#: the oracle labels this share of the scouts, those that the most expensive member doubts most:
-#: most of them would go to the oracle anyway. Chosen with _SCOUTS and _SPREAD on seeds 200 to 239
-#: of benchmarks/cascade.py, which prints seeds 0 to 99
-_LABELLED = 0.25
 #: a member more must save this, times one over the root of the scouts
 _LONGER = 1.0
 #: prices of an error that are tried, in prices of the oracle
 _ERRORS = np.geomspace(1.3, 40.0, 14)
-#: confidences are read within these bounds
-_LEAST_SURE, _SUREST = 0.02, 0.998
 #: of a correction a + b logit(confidence): what is believed before any label, and how firmly
 _CENTRE, _SPREAD = np.array([0.0, 1.0]), np.array([0.7, 0.25])
-#: no answer is held for more rarely wrong
-_FLOOR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +164,17 @@ class _ChainRun:
     # -- scouts -----------------------------------------------------------------------------------
 
     def _scout(self) -> Ints:
+        # the oracle labels this share of the scouts, those that the most expensive member doubts
+        # most: most of them would go to the oracle anyway. Chosen with _SCOUTS and _SPREAD on
+        # seeds 200 to 239 of benchmarks/cascade.py, which prints seeds 0 to 99
+        labelled = 0.25
         rows = self.members.rows
         size = min(rows, int(np.clip(_SCOUTS * rows, _LEAST, _MOST)))
         scouts = self.rng.permutation(rows)[:size]
         for member in range(len(self.members.prices)):
             self._ask(member, scouts)
         doubtful = scouts[np.argsort(self.sure[scouts, self.most_expensive], kind="stable")]
-        some = doubtful[: math.ceil(_LABELLED * size)]
+        some = doubtful[: math.ceil(labelled * size)]
         some = some[self.said[some] < 0]
         self.said[some] = self.members.label(some)
         return scouts
@@ -205,9 +201,10 @@ class _ChainRun:
 
     def _doubt(self, rows: Ints, member: int) -> Floats:
         """The probability that a member is wrong; surer is never held for more often wrong."""
+        floor = 1e-3  # no answer is held for more rarely wrong
         at, slope = self.corrections[member]
         odds = _columns(self.sure[rows, member]) @ np.array([at, max(slope, 0.02)])
-        return np.asarray(np.maximum(1 / (1 + np.exp(odds)), _FLOOR))
+        return np.asarray(np.maximum(1 / (1 + np.exp(odds)), floor))
 
     # -- the choice -------------------------------------------------------------------------------
 
@@ -264,7 +261,8 @@ class _ChainRun:
 
 def _columns(sure: Floats) -> Floats:
     """1 and the log-odds of a confidence; one that is lacking is even."""
-    p = np.clip(np.where(np.isnan(sure), 0.5, sure), _LEAST_SURE, _SUREST)
+    least_sure, surest = 0.02, 0.998  # confidences are read within these bounds
+    p = np.clip(np.where(np.isnan(sure), 0.5, sure), least_sure, surest)
     return np.column_stack([np.ones(len(p)), np.log(p / (1 - p))])
 
 

@@ -29,19 +29,6 @@ __all__ = [
 
 #: bettors believe in the rates as they are, and in rates moved by so much (log-odds)
 _BETTORS = (-1.0, 0.0, 1.0)
-#: the first draws, before anything is known of the model, and the least number in a turn
-_FIRST, _LEAST = 20, 10
-#: a turn buys about this share of what was bought before, and of what is still expected to be: the
-#: end is found more nearly. Chosen, with _HOPE in plan.py, on tmc2007_500,
-#: yahoo_arts_500 and bibtex, confirmed on rcv1s1_500, spam and slashdot with a turn of .05; .1 was
-#: compared on the first three alone (docs/howto/answers.md)
-_TURN, _OF_THE_REST = 0.1, 0.25
-#: and at least this share of a turn is drawn at random
-_RANDOM = 0.1
-#: an outcome costs at most this share of a bettor's money
-_MOST = 0.98
-#: gains of a computer's rounding are none
-_ROUNDING = 1e-9
 
 #: puts rows to the oracle, and says which of them the model answered wrongly
 AskOracle = Callable[[Ints], Bools]
@@ -137,20 +124,29 @@ class _Run:
 
     def certain(self) -> bool:
         """Whether the deficit is at most 0 even if every other answer is wrong."""
+        rounding = 1e-9  # gains of a computer's rounding are none
         rest = self.target.if_wrong[~self.known].sum()
-        return self.counted + float(rest) <= _ROUNDING
+        return self.counted + float(rest) <= rounding
 
     def turn(self, to_gain: float, rng: np.random.Generator) -> None:
+        # the first draws, before anything is known of the model, and the least number in a turn
+        first, least = 20, 10
+        # a turn buys about this share of what was bought before, and of what is still expected to
+        # be: the end is found more nearly. Chosen, with the hope of plan.py, on tmc2007_500,
+        # yahoo_arts_500 and bibtex, confirmed on rcv1s1_500, spam and slashdot with a turn of
+        # .05; .1 was compared on the first three alone (docs/howto/answers.md)
+        turn, of_the_rest = 0.1, 0.25
+        random = 0.1  # and at least this share of a turn is drawn at random
         rate = self.rates.given(self.seen, self.wrong)
         strata = Strata.of(np.flatnonzero(~self.known), rate, self.target)
         left = max(to_gain - self.wealth.log(self.fallen), 0.1)
         plan = make_plan(strata, self.counted, left)
         rest = plan.draws + plan.outright
-        size = max(_LEAST, int(min(_TURN * self.asked, _OF_THE_REST * rest)))
-        if self.asked < _FIRST:
-            self._draw(strata, _FIRST, rng)
+        size = max(least, int(min(turn * self.asked, of_the_rest * rest)))
+        if self.asked < first:
+            self._draw(strata, first, rng)
             return
-        drawn = math.ceil(size * max(plan.draws / rest, _RANDOM))
+        drawn = math.ceil(size * max(plan.draws / rest, random))
         outright = min(size - drawn, plan.outright)
         doubtful = strata.rows[len(strata.rows) - outright :]
         self._draw(strata, drawn, rng)
@@ -167,6 +163,7 @@ class _Run:
 
     def _draw(self, strata: Strata, size: int, rng: np.random.Generator) -> None:
         """Draw rows one after another without replacement, and bet on each."""
+        most = 0.98  # an outcome costs at most this share of a bettor's money
         plan = design(strata, self.counted, _BETTORS)
         share = plan.share[strata.group]
         # the order of exponential clocks is that of draws with these probabilities
@@ -188,7 +185,7 @@ class _Run:
             seen.append(guessed + (value - guess[group]) * total / share[drawn])
             worst = _worst(strata, suspect, plan.share)
             at_risk = guessed + worst * total
-            stakes.append(np.minimum(stake / total, _MOST / np.maximum(at_risk, 1e-12)))
+            stakes.append(np.minimum(stake / total, most / np.maximum(at_risk, 1e-12)))
         self.wealth.draw(before + _before(falls), np.column_stack(seen), np.column_stack(stakes))
 
 
@@ -269,14 +266,8 @@ class Wealth:
         return most + float(np.log(np.exp(each - most).mean()))
 
 
-#: nobody is believed to be surer than this, or less sure
-_SUREST, _LEAST_SURE = 0.002, 0.6
 #: standard deviations of what is believed of a, b and a side's own correction, before any label
 _PRIOR = (1.5, 0.5, 0.7)
-#: and no rate is below this
-_LEAST_RATE = 1e-3
-#: a step of a fit below which it ends
-_NEAR = 1e-4
 
 
 class ErrorRates:
@@ -301,9 +292,10 @@ class ErrorRates:
     """
 
     def __init__(self, doubt: Floats, side: Ints) -> None:
+        surest, least_sure = 0.002, 0.6  # nobody is believed to be surer than this, or less sure
         sides = int(side.max(initial=0)) + 1
         columns = np.zeros((len(doubt), 2 + (sides if sides > 1 else 0)))
-        columns[:, 0], columns[:, 1] = 1.0, _logit(np.clip(doubt, _SUREST, _LEAST_SURE))
+        columns[:, 0], columns[:, 1] = 1.0, _logit(np.clip(doubt, surest, least_sure))
         if sides > 1:
             columns[np.arange(len(doubt)), 2 + side] = 1.0
         self._columns = columns
@@ -315,19 +307,21 @@ class ErrorRates:
 
     def given(self, known: Bools, wrong: Bools) -> Floats:
         """Rates, where the labels of some rows were seen, and which of them are wrong."""
+        least_rate = 1e-3  # and no rate is below this
         seen = np.flatnonzero(known)
         told = wrong[seen].astype(np.float64)
         columns, centre, weight = self._columns, self._centre, self._weight
         self._point = most_likely(columns[seen], told, centre, weight, self._point)
         fitted = self._point.copy()
         fitted[1] = max(fitted[1], 0.02)  # surer is never held for more often wrong
-        return np.asarray(np.maximum(_expit(columns @ fitted), _LEAST_RATE))
+        return np.asarray(np.maximum(_expit(columns @ fitted), least_rate))
 
 
 def most_likely(
     columns: Floats, wrong: Floats, centre: Floats, weight: Floats, point: Floats
 ) -> Floats:
     """Logistic regression with a Gaussian prior, by Newton's steps from a point."""
+    near = 1e-4  # a step of a fit below which it ends
     for _ in range(25):
         rate = _expit(columns @ point)
         slope = columns.T @ (rate - wrong) + weight * (point - centre)
@@ -335,7 +329,7 @@ def most_likely(
         step = np.linalg.solve(curve, slope)
         size = float(np.abs(step).max())
         point = point - step * min(1.0, 1.0 / size if size else 1.0)
-        if size < _NEAR:
+        if size < near:
             break
     return point
 

@@ -172,8 +172,6 @@ def recall_of(
     )
 
 
-_STEPS = 44
-_TINY = 1e-12
 #: the gains at which suspects are tabled, and the rates, evenly in their log-odds
 GAINS = np.geomspace(1e-5, 4.0, 80)
 _ODDS = np.linspace(-9.3, 9.3, 200)
@@ -197,9 +195,11 @@ def upper(rate: Floats, gain: Floats | float) -> Floats:
     >>> upper(np.array([0.0, 0.2]), 0.05).round(4).tolist()
     [0.0488, 0.3435]
     """
+    tiny = 1e-12
+    steps = 44
     low = np.broadcast_to(rate, np.broadcast(rate, gain).shape).astype(np.float64)
-    high = np.full_like(low, 1 - _TINY)
-    for _ in range(_STEPS):
+    high = np.full_like(low, 1 - tiny)
+    for _ in range(steps):
         middle = (low + high) / 2
         near = divergence(np.broadcast_to(rate, low.shape), middle) <= gain
         low, high = np.where(near, middle, low), np.where(near, high, middle)
@@ -238,10 +238,6 @@ def least_checks(share: float, confidence: float) -> int:
     return math.ceil(math.log(1 - confidence) / math.log1p(-share))
 
 
-#: about so many groups of rows with about the same rate
-_GROUPS = 64
-
-
 @dataclass(frozen=True, eq=False)
 class Strata:
     """Rows without a label in groups, those first of which a label is expected to change least."""
@@ -260,10 +256,11 @@ class Strata:
     @classmethod
     def of(cls, rows: Ints, rate: Floats, target: Target) -> Strata:
         """Cut rows into groups by their rates, and sort the groups."""
+        groups = 64  # about so many groups of rows with about the same rate
         kind = target.kind[rows]
         sizes = []
         for n in np.bincount(kind).tolist():
-            pieces = min(n, max(2, round(_GROUPS * n / len(rows))))
+            pieces = min(n, max(2, round(groups * n / len(rows))))
             sizes.append(np.diff(np.linspace(0, n, pieces + 1).astype(np.int64)))
         cut = np.concatenate(sizes)
         sorted_rows = rows[np.lexsort((rate[rows], kind))]
@@ -297,12 +294,6 @@ class Strata:
     def deficit(self, rate: Floats, known: float) -> float:
         """The deficit at these rates, where rows with labels count so much less what is allowed."""
         return known + float((self.size * (self.right + self.extra * rate)).sum())
-
-
-#: where the deficit is already expected above 0, bet as if rates were so much below what is allowed
-_HOPE = 0.8
-#: no row is drawn with less than this share of the mean probability
-_EVEN = 0.2
 
 
 @dataclass(frozen=True)
@@ -350,13 +341,14 @@ class SamplingDesign:
 
 def design(strata: Strata, known: float, bettors: tuple[float, ...]) -> SamplingDesign:
     """Probabilities from the rates; bettors believe in rates moved by so much (in log-odds)."""
+    even = 0.2  # no row is drawn with less than this share of the mean probability
     rate, suspect = _suspected(strata, _moved(strata.rate, np.array(bettors)[:, None]), known)
     apart = np.maximum(suspect - rate, 1e-12) / np.maximum(suspect * (1 - suspect), 1e-12)
     drawn = strata.extra > 0
     share = np.where(drawn, strata.extra / apart[len(bettors) // 2], 0.0)
     weight = strata.size * drawn
     mean = float(share @ strata.size / weight.sum())
-    share = np.where(drawn, np.maximum(share, _EVEN * mean), 0.0)
+    share = np.where(drawn, np.maximum(share, even * mean), 0.0)
     stake = apart @ (weight * share / np.where(drawn, strata.extra, 1.0)) / weight.sum()
     return SamplingDesign(share, suspect, stake)
 
@@ -371,10 +363,13 @@ def _suspected(strata: Strata, rate: Floats, known: float) -> tuple[Floats, Floa
 
     For each bettor: (bettors, groups).
     """
+    # where the deficit is already expected above 0, bet as if rates were so much below what is
+    # allowed
+    hope = 0.8
     free = -strata.deficit(np.zeros_like(strata.rate), known)  # what wrong answers may count in all
     each = strata.size * strata.extra
     counted = rate @ each
-    scale = np.where(counted >= _HOPE * free, _HOPE * max(free, 0.0) / counted, 1.0)
+    scale = np.where(counted >= hope * free, hope * max(free, 0.0) / counted, 1.0)
     rate = rate * scale[:, None]
     table = suspects(rate)
     over = each @ table - free  # (bettors, gains): the deficit, which grows with the gain

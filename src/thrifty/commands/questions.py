@@ -21,9 +21,6 @@ from thrifty.typing import Json
 
 __all__ = ["register"]
 
-#: letters of a text that the table shows
-_SHOWN = 60
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -79,6 +76,7 @@ def _texts(path: Path, column: str) -> list[str]:
 
 def tried(texts: list[str], questions: list[str], server: ChatServer, n: int) -> Json:
     """Answers to the first texts, drawn evenly over the file, and what all of them would cost."""
+    shown = 60  # letters of a text that the table shows
     at = np.unique(np.linspace(0, len(texts) - 1, min(n, len(texts))).astype(int))
     some = [texts[i] for i in at.tolist()]
     bank = QuestionSource(some, questions, server)
@@ -94,7 +92,7 @@ def tried(texts: list[str], questions: list[str], server: ChatServer, n: int) ->
     ]
     return {
         "prompt": bank.prompt(bank.examples[0], bank.feature_names),
-        "texts": [text[:_SHOWN] for text in some],
+        "texts": [text[:shown] for text in some],
         "answers": answers,
         "cost": cost,
         "all": len(texts),

@@ -35,8 +35,6 @@ __all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
 
 _TABLES = {".csv": "csv", ".parquet": "parquet"}
 
-_LARGEST_FILE = 10_000_000
-_MOST_VALUES = 1_000_000
 _KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}
 _TASK_KEYS = {"name", "label", "labels", "spend", "positive"}
 _PRICE_KEYS = {
@@ -200,9 +198,10 @@ def _read(path: Path) -> TaskFile:
 
 
 def _parsed(path: Path) -> Any:
+    largest_file = 10_000_000
     try:
-        if path.is_file() and path.stat().st_size > _LARGEST_FILE:
-            raise BadInput(f"{path} is larger than {_LARGEST_FILE:,} bytes: no task file is.")
+        if path.is_file() and path.stat().st_size > largest_file:
+            raise BadInput(f"{path} is larger than {largest_file:,} bytes: no task file is.")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInput(f"the file {path} cannot be read: {error.strerror}.") from error
@@ -250,14 +249,14 @@ def _expanded(data: object, path: Path) -> Any:
     YAML's aliases let a few lines stand for a thousand million values, or hold themselves: what is
     taken apart is counted.
     """
-    left = _MOST_VALUES
+    left = most_values = 1_000_000
 
     def expanded(value: object, depth: int) -> object:
         nonlocal left
         left -= 1
         if left < 0 or depth > 50:
             raise BadInput(
-                f"{path} holds more than {_MOST_VALUES:,} values, or is nested more than 50 deep."
+                f"{path} holds more than {most_values:,} values, or is nested more than 50 deep."
             )
         if isinstance(value, dict):
             return {key: expanded(v, depth + 1) for key, v in value.items()}

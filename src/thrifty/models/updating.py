@@ -152,7 +152,7 @@ class _Update:
         return taken(low)
 
     def new_columns(self) -> Ints:
-        """NamedColumns that the model has never seen and that what is left buys on these rows."""
+        """Columns that the model has never seen and that what is left buys on these rows."""
         cells, left = self.cells, self.cells.allowance
         new = np.arange(self.model.n_features_in_, cells.n_features)
         new = new[~cells.absent[new]]

@@ -41,8 +41,6 @@ _COLOURS = {
     "four": ("#5f6b3a", "#b7c687"),
     "five": ("#8a2846", "#f08bab"),
 }
-#: values that differ by more than this factor are shown on a logarithmic axis
-_SPAN = 40.0
 INK, GRID = _COLOURS["ink"][0], _COLOURS["grid"][0]
 SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four", "five"))
 
@@ -94,13 +92,14 @@ def legend(axes: Axes) -> None:
 
 def value_axis(axes: Axes, values: Iterable[float], which: str = "y") -> None:
     """From 0 where that shows everything; else a logarithmic axis with ticks enough to read."""
+    span = 40.0  # values that differ by more than this factor are shown on a logarithmic axis
     from matplotlib.ticker import Locator, LogLocator, NullLocator, SymmetricalLogLocator
 
     held = [float(value) for value in values]
     positive = [value for value in held if value > 0]
     axis = getattr(axes, f"{which}axis")
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
-    if high <= _SPAN * low:
+    if high <= span * low:
         getattr(axes, f"set_{which}lim")(0, 1.08 * high)
     else:
         decades = math.log10(high / low)

@@ -33,10 +33,6 @@ __all__ = [
 ]  # fmt: skip
 
 _SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
-_TOP_FEATURES = 8
-#: lines of a scorecard that a page shows
-_CARD_LINES = 150
-_FIRST_USERS = 12
 #: how a task was learned, by its route
 _HOW = {
     "reused": "Learned from what earlier tasks had taught.",
@@ -188,12 +184,14 @@ def task_row(number: int, task: TaskView) -> list[object]:
 
 def task_detail(task: TaskView, view: LifetimeView) -> Json:
     """What opening a task shows."""
+    card_lines = 150  # lines of a scorecard that a page shows
+    top_features = 8
     receipt = task.receipt
     top = sorted(receipt.per_feature.items(), key=lambda item: (-item[1], item[0]))
     detail: Json = {
         "said": [_bought(task, view), *filter(None, (_HOW.get(task.route), task.about))],
-        "features": top[:_TOP_FEATURES],
-        "more": max(0, len(top) - _TOP_FEATURES),
+        "features": top[:top_features],
+        "more": max(0, len(top) - top_features),
     }
     if task.failure:
         detail["failure"] = task.failure
@@ -201,8 +199,8 @@ def task_detail(task: TaskView, view: LifetimeView) -> Json:
         lines = task.card.lines()
         detail["card"] = {
             "classes": len(task.card.base) > 1,
-            "lines": lines[:_CARD_LINES],
-            "more": max(0, len(lines) - _CARD_LINES),
+            "lines": lines[:card_lines],
+            "more": max(0, len(lines) - card_lines),
             "legend": task.card.legend,
         }
     elif task.tree is None:
@@ -238,6 +236,7 @@ def _small_tree(
 
 def metafeature_rows(view: LifetimeView) -> list[Json]:
     """Each metafeature: drawn where it is a tree, who taught it, whom it served first."""
+    first_users = 12
     if not view.metafeatures:
         texts = view.metafeature_texts
         return [{"text": text, "taught": None, "used": [], "n_used": 0} for text in texts]
@@ -250,7 +249,7 @@ def metafeature_rows(view: LifetimeView) -> list[Json]:
         {
             "tree": _small_tree(tree, view, {}),
             "taught": None if taught is None else named(taught),
-            "used": [named(task) for task in used[:_FIRST_USERS]],
+            "used": [named(task) for task in used[:first_users]],
             "n_used": len(used),
         }
         for tree, taught, used in zip(view.metafeatures, lineage.taught_by, lineage.used_by)

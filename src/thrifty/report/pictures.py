@@ -48,10 +48,6 @@ PICTURES = ("bill", "costs", "quality", "outcomes", "expenses", "prediction")
 _BARS = 25
 #: expenses that are drawn by name
 _NAMED = 15
-#: models whose outcomes are drawn, those with the latest
-_WATCHED = 4
-#: periods whose name stands below a panel; more would run into each other
-_NAMED_PERIODS = 5
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,7 @@ class Picture:
 
 def pictures_of(view: LifetimeView) -> list[Picture]:
     """Every picture there is something to show for."""
+    watched = 4  # models whose outcomes are drawn, those with the latest
     if not view.tasks:
         return []
     found = [_bill(view), _costs(view)]
@@ -77,7 +74,7 @@ def pictures_of(view: LifetimeView) -> list[Picture]:
         found.append(_quality(points, view))
     known = [one for one in view.monitors if one.periods]
     if known:
-        found.append(_outcomes(sorted(known, key=lambda m: -m.periods[-1].begins)[:_WATCHED]))
+        found.append(_outcomes(sorted(known, key=lambda m: -m.periods[-1].begins)[:watched]))
     if expenses := expenses_of(view):
         found.append(_expenses(view, expenses))
     if prices := prediction_prices(view):
@@ -391,9 +388,10 @@ def _draw_calibration(axes: Axes, one: Monitor) -> None:
 
 
 def _dates(axes: Axes, periods: Sequence[Period]) -> None:
+    named_periods = 5  # periods whose name stands below a panel; more would run into each other
     months = len(periods) > 1 and periods[-1].begins - periods[0].begins > 62 * 86_400
     form = "%b" if months else "%d %b"
-    at = list(range(0, len(periods), -(-len(periods) // _NAMED_PERIODS)))
+    at = list(range(0, len(periods), -(-len(periods) // named_periods)))
     named = [time.strftime(form, time.gmtime(periods[i].begins)) for i in at]
     axes.set_xticks(at, named, fontsize=8)
     axes.set_xlim(-0.6, len(periods) - 0.4)
