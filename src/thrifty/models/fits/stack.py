@@ -242,7 +242,8 @@ def _alike(fits: Sequence[_Fit]) -> list[list[_Fit]]:
         table = fit.table
         cells = (table.rows.tobytes(), table.features.tobytes(), table.bought.tobytes())
         alone = i if fit.of_rates else -1
-        key = (bool(fit.n_classes), *cells, fit.weights.tobytes(), alone)
+        weights = np.round(fit.weights, 12).tobytes()  # the same but for a sum's last bits
+        key = (bool(fit.n_classes), *cells, weights, alone)
         found.setdefault(key, []).append(fit)
     return list(found.values())
 
@@ -514,8 +515,7 @@ def _within_classes(weights: Floats, codes: Ints | None) -> Floats:
     if codes is None:
         return np.asarray(weights / weights.mean())
     mean = np.bincount(codes, weights=weights) / np.maximum(np.bincount(codes), 1)
-    # weights that are the same but for a sum's last bits are: labels share what they can
-    return np.asarray(np.round(weights / mean[codes], 12))
+    return np.asarray(weights / mean[codes])
 
 
 def _times(points: Points, factor: float) -> Points:
