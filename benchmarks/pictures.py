@@ -1,6 +1,6 @@
 """Pictures of the documentation, drawn from kept results.
 
-    python benchmarks/pictures.py quality [docs/images]     of README: models.json, together.jsonl
+    python benchmarks/pictures.py quality [docs/images]     of README: price_lists.jsonl
     python benchmarks/pictures.py asking [docs/images]      of docs/research/asking.md: afa.jsonl
     python benchmarks/pictures.py bench.json docs/images    of docs/research/speed.md
 
@@ -22,130 +22,74 @@ __all__ = [
     "cell_shares",
     "draw",
     "draw_asking",
-    "draw_quality",
-    "quality_by_bill",
+    "draw_price_list",
+    "price_list_curves",
     "speed_ratios",
-    "together_by_bill",
 ]
 
-_RESULTS = Path(__file__).parent / "results" / "models.json"
-#: the bills of the picture, of tasks that come one after another and of labels at once
-_BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
-_AT_ONCE_BILLS = (0.05, 0.1, 0.2, 0.4)
-#: (a bill, its mean over the sets, the lower and the upper quartile of the sets)
-Curve = list[tuple[float, float, float, float]]
+_RESULTS = Path(__file__).parent / "results"
+#: (a bill, the mean over tasks)
+Curve = list[tuple[float, float]]
+_OURS, _ROWS, _HAND = "Thrifty", "whole rows", "by hand"
+_WHAT = {
+    _OURS: "Thrifty",
+    _ROWS: "every test on fewer people\n(best of four ways)",
+    _HAND: "the cheapest tests, by hand\n(best number of them)",
+}
 
 
-def quality_by_bill(lines: list[dict[str, Any]]) -> dict[str, Curve]:
-    """Average precision over that of the best model on every cell, second half of the labels.
+def price_list_curves(lines: list[dict[str, Any]], name: str) -> dict[str, Curve]:
+    """Mean average precision of a price list's tasks by bill: ours, whole rows, orders by hand.
 
-    Of every set and bill: ours, the way by hand that is best in hindsight, and plain whole rows
-    where they were measured on every set.
+    Of the others the way that is best at that bill, in hindsight.
     """
-    from studies.model_tables import by_set
+    from price_lists import together
 
-    found: dict[str, dict[float, list[float]]] = {}
-    sets = by_set(lines)
-    for some in sets.values():
-        for bill in _BILLS:
-            at = [x for x in some.both(bill, True) if x[1] >= some.n_tasks // 2]
-            if not at:
-                continue
-            full = some.full_ap(at).mean()
-            ways = {"Thrifty": some.our_ap(at, bill, True)}
-            by_hand = some.pilot_ap(at, bill)
-            if by_hand is not None:
-                ways["by hand: a pilot and its columns, or rows"] = by_hand[1]
-            told = some.pilots[bill]
-            rows = [n for n in told.get(at[0], {}) if "rows" in n]
-            if rows and all(rows[0] in told.get(x, {}) for x in at):
-                ways["whole rows"] = np.array([told[x][rows[0]] for x in at])
-            for way, ap in ways.items():
-                found.setdefault(way, {}).setdefault(bill, []).append(float(ap.mean() / full))
-    return _curves(found, len(sets))
+    found: dict[str, Curve] = {_OURS: [], _ROWS: [], _HAND: []}
+    here = [line for line in together(lines) if line["set"] == name]
+    for bill in sorted({line["bill"] for line in here}):
+        tasks = [line for line in here if line["bill"] == bill]
+        means = {
+            way: float(np.mean([task[way] for task in tasks]))
+            for way in tasks[0]
+            if (way == "ours" or ", " in way) and all(way in task for task in tasks)
+        }
+        by_hand = [mean for way, mean in means.items() if "by hand" in way]
+        whole = [mean for way, mean in means.items() if ", " in way and "by hand" not in way]
+        found[_OURS].append((bill, means["ours"]))
+        found[_ROWS].append((bill, max(whole)))
+        found[_HAND].append((bill, max(by_hand)))
+    return found
 
 
-def together_by_bill(lines: list[dict[str, Any]]) -> dict[str, Curve]:
-    """The same of all labels of a set on the same rows, means over the splits.
-
-    Ours at once, and whole rows bought once with the model that is best in hindsight.
-    """
-    full: dict[tuple[str, int], float] = {}
-    kept: dict[tuple[str, float, str], dict[int, float]] = {}
-    for one in lines:
-        name, seed = one["set"], one["seed"]
-        if one["what"] == "full":
-            full[name, seed] = _best(one["models"])
-        elif one["what"] == "at once":
-            kept.setdefault((name, one["bill"], "Thrifty"), {})[seed] = float(np.mean(one["ap"]))
-        elif one["what"] == "whole rows once":
-            key = name, one["bill"], "whole rows, once for all labels"
-            kept.setdefault(key, {})[seed] = _best(one["models"])
-    found: dict[str, dict[float, list[float]]] = {}
-    for (name, bill, way), of_splits in kept.items():
-        if bill in _AT_ONCE_BILLS:
-            relative = [ap / full[name, seed] for seed, ap in of_splits.items()]
-            found.setdefault(way, {}).setdefault(bill, []).append(float(np.mean(relative)))
-    return _curves(found, len({name for name, _ in full}))
-
-
-def _best(models: dict[str, list[float]]) -> float:
-    """The mean over the labels of the model that is best in hindsight."""
-    return max(float(np.mean(ap)) for ap in models.values())
-
-
-def _curves(found: dict[str, dict[float, list[float]]], n_sets: int) -> dict[str, Curve]:
-    curves = {
-        way: [
-            (bill, float(np.mean(r)), float(np.quantile(r, 0.25)), float(np.quantile(r, 0.75)))
-            for bill, r in sorted(bills.items())
-            if len(r) == n_sets  # a mean over fewer sets is another figure
-        ]
-        for way, bills in found.items()
-    }
-    return {way: curve for way, curve in curves.items() if curve}
-
-
-def draw_quality(apart: dict[str, Curve], at_once: dict[str, Curve], path: Path) -> Path:
-    """Draw what :func:`quality_by_bill` and :func:`together_by_bill` return, side by side."""
+def draw_price_list(curves: dict[str, Curve], price: float, title: str, path: Path) -> Path:
+    """Draw what :func:`price_list_curves` returns; ``price``: of everything on one row."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, both = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained", sharey=True)
-    titles = (
-        "One task after another, fifteen public sets",
-        "All labels at once, seven public sets",
-    )
-    for axes, curves, title in zip(both, (apart, at_once), titles, strict=True):
-        _draw_curves(axes, curves)
-        axes.set_title(title, fontsize=11)
-    both[0].set_ylabel("average precision, relative")
-    figure.supxlabel("cells bought (mean over the sets, and the middle half of them)", fontsize=10)
+    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
+    colours = {_OURS: "#0b6e4f", _ROWS: "#5a5a8c", _HAND: "#b35c1e"}
+    for (way, curve), mark in zip(curves.items(), "osD"):
+        x, y = zip(*curve)
+        axes.plot(x, y, marker=mark, color=colours[way], linewidth=2.2)
+        axes.annotate(
+            _WHAT[way], (x[-1], y[-1]), (8, 0), textcoords="offset points", va="center",
+            color=colours[way], fontsize=10,
+        )  # fmt: skip
+    bills = [bill for bill, _ in curves[_OURS]]
+    axes.set_xscale("log")
+    axes.set_xticks(bills, [f"${bill * price:,.0f}\n({bill:.0%})" for bill in bills])
+    axes.minorticks_off()
+    axes.set_xlim(bills[0] * 0.9, bills[-1] * 3.4)
+    axes.set_xlabel("spent on learning, per person (share of what all tests on everybody cost)")
+    axes.set_ylabel("average precision on new people")
+    axes.set_title(title, fontsize=11, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
     return path
-
-
-def _draw_curves(axes: Any, curves: dict[str, Curve]) -> None:
-    colours = {"Thrifty": "#0b6e4f"}
-    others = iter(("#b35c1e", "#5a5a8c", "#777777"))
-    for way, curve in curves.items():
-        x = [100 * point[0] for point in curve]
-        colour = colours.get(way) or next(others)
-        axes.plot(x, [p[1] for p in curve], marker="o", color=colour, label=way, linewidth=2.2)
-        axes.fill_between(x, [p[2] for p in curve], [p[3] for p in curve], color=colour, alpha=0.12)
-    axes.axhline(1, color="black", linewidth=0.9, linestyle="--")
-    bills = sorted({point[0] for curve in curves.values() for point in curve})
-    axes.text(
-        100 * bills[0], 1.008, "the best model on every cell", ha="left", va="bottom", fontsize=9
-    )
-    axes.set_xscale("log")
-    axes.set_xticks([100 * bill for bill in bills], [f"{100 * bill:g} %" for bill in bills])
-    axes.minorticks_off()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right")
 
 
 #: of the pictures of asking: what is measured, and what others published (benchmarks/afa.py)
@@ -259,23 +203,20 @@ def draw(told: dict[str, Any], folder: Path) -> list[Path]:
     return made
 
 
-def _published() -> list[dict[str, Any]]:
-    """The lines of results/models.json, one for each task again."""
-    from studies.model_verdicts import expand
-
-    lines: list[dict[str, Any]] = expand(json.loads(_RESULTS.read_text()))
-    return lines
+def _kept(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (_RESULTS / name).open()]
 
 
 if __name__ == "__main__" and sys.argv[1] == "quality":
+    from price_lists import price_of_all, priced
+
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
-    shared = [json.loads(line) for line in (_RESULTS.parent / "together.jsonl").open()]
-    curves = quality_by_bill(_published()), together_by_bill(shared)
-    print(draw_quality(*curves, folder / "quality.png"))
+    curves = price_list_curves(_kept("price_lists.jsonl"), "nhanes")
+    title = "Five conditions predicted from 132 answers and tests (NHANES, US laboratory prices)"
+    print(draw_price_list(curves, price_of_all(priced("nhanes")), title, folder / "quality.png"))
 elif __name__ == "__main__" and sys.argv[1] == "asking":
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/images")
-    kept = [json.loads(line) for line in (_RESULTS.parent / "afa.jsonl").open()]
-    print(draw_asking(asking_curves(kept), folder / "asking.png"))
+    print(draw_asking(asking_curves(_kept("afa.jsonl")), folder / "asking.png"))
 elif __name__ == "__main__":
     for picture in draw(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])):
         print(picture)

@@ -58,7 +58,7 @@ _COMMANDS = {
     ),
     "resolve": (
         "bill",
-        "List the purchases whose end is open, or say what became of one, or of all.",
+        "List open purchases, or say what became of one, or of all.",
     ),
     "report": (
         "report",

@@ -157,7 +157,7 @@ def test_outcomes_book_what_was_predicted_and_name_the_rest(ward):
 
 def test_a_limit_is_asked_for_in_commands():
     told = in_commands(
-        "'ill' would cost about 90 EUR, and nobody has said how much may be spent. Say spend=, for "
+        "'ill' would cost about 90 EUR, and no limit was given. Say spend=, for "
         "instance life.learn('ill', X, y, spend='10 %') for at most 9 EUR, or give the lifetime a "
         "budget, Lifetime(..., budget=thrifty.Budget(total='90 EUR')). spend='100 %' says so."
     )

@@ -36,7 +36,7 @@ INSTEAD = {
     r"(?:what|which|that) became true": "observed outcomes",
     r"rows? (?:that were )?left out": "held-out rows",
     r"rows? that chose nothing": "held-out rows",
-    r"no feature by itself": "not used as a feature",
+    r"no features? by (?:itself|themselves)": "not used as features",
     r"chosen on (?:it|them)": "used for tuning",
     r"(?:daily|first|few|more|many|several|two|those|the|of) looks": "samples",
     r"(?:one|a|the|this|same|each) walk": "pass",
@@ -106,6 +106,8 @@ def test_a_change_is_one_line():
     changes = [line for line in lines if line.startswith("- ")]
     assert len(changes) > 20
     assert [line for line in changes if len(line.split()) > 25] == []
+    small = [line for line in changes if not line.startswith("- **")]
+    assert [line for line in small if len(line.split()) > 13] == []  # the dash is one of them
     assert [line for line in lines if line.startswith("  ")] == []
 
 

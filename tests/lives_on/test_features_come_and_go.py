@@ -110,7 +110,7 @@ def test_trees_cannot_go_on_and_say_so():
 
 def test_a_name_that_is_nearly_there_is_named(life):
     new, _ = clinic(20, seed=1)
-    with pytest.warns(LooksMisspelt, match="'test a' is lacking and there is 'Test A'"):
+    with pytest.warns(LooksMisspelt, match="'test a' is missing and there is 'Test A'"):
         life.predict("ill", new.rename(columns={"test a": "Test A"}))
 
 

@@ -196,7 +196,7 @@ def test_the_command_in_a_real_terminal(place):
         read_until(ours, r"price 2: $")
         os.write(ours, b"q\n")
         shown = read_until(ours, r"ill: \d with")
-        assert "It goes on with the same --id" in shown
+        assert "The same --id continues" in shown
         assert child.wait(timeout=30) == 0
     finally:
         child.kill()

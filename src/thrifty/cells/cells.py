@@ -375,8 +375,8 @@ class Cells:
             if kind != kinds[0] and (isinstance(kind, str) or set(kind) != set(kinds[0])):
                 raise BadInput(
                     f"{self.feature_names[members[0]]!r} and {self.feature_names[f]!r} are "
-                    f"alternatives and are answered differently: {kinds[0]} and {kind}. What "
-                    "answers the same has the same answers: bring them so, or leave one out."
+                    f"alternatives with different answers: {kinds[0]} and {kind}. Alternatives "
+                    "need the same answers: recode one of them, or leave one out."
                 )
 
     @property

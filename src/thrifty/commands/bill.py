@@ -91,7 +91,7 @@ def register(app: typer.Typer) -> None:
         lifetime: LifetimeName = None,
         as_json: AsJson = False,
     ) -> None:
-        """List the purchases whose end is open, or say what became of one, or of all.
+        """List open purchases, or say what became of one, or of all.
 
         Look the purchase up at the provider. --not-billed frees its money; --billed --values FILE
         stores what was bought; --billed alone gives it up, and its cells may be bought again.

@@ -80,7 +80,7 @@ def register(app: typer.Typer) -> None:
         na: GapCodes = None,
         kinds: KindsOf = None,
         missing: Annotated[
-            str, typer.Option(help="warn; or ignore: answer also where most columns lack.")
+            str, typer.Option(help="warn, or ignore: predict even where most columns are missing.")
         ] = "warn",
         as_json: AsJson = False,
     ) -> None:
@@ -124,7 +124,8 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="A task to be answered; may be repeated; none: the only one."),
         ] = None,
         id: Annotated[
-            str | None, typer.Option(help="Of the row: what is told of it is kept, and goes on.")
+            str | None,
+            typer.Option(help="The id of the row: answers are kept, the same id continues."),
         ] = None,
         source: Annotated[
             str, typer.Option(help="The name of the source that the id belongs to.")
@@ -135,7 +136,7 @@ def register(app: typer.Typer) -> None:
         ] = False,
         lifetime: LifetimeName = None,
     ) -> None:
-        """Ask about one row, cell by cell, until every task is answered. It goes on after a break.
+        """Ask about one row, cell by cell, until every task is answered, later too with --id.
 
         A value and return; return alone where it is unavailable; q to leave.
         """
@@ -146,7 +147,7 @@ def register(app: typer.Typer) -> None:
             typer.echo(f"{len(interview.known)} answers are known from before.")
         while (wanted := interview.next) is not None:
             if not _told(interview, wanted, paid):
-                typer.echo("Left." + (" It goes on with the same --id." if id else ""))
+                typer.echo("Stopped." + (" The same --id continues." if id else ""))
                 break
         else:
             interview.close()

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     def try_(
         texts: Annotated[Path, typer.Argument(help="CSV with a column of texts.")],
         question: Annotated[list[str], typer.Option("--question", "-q", help="May be repeated.")],
-        model: Annotated[str, typer.Option(help="As the server calls it.")],
+        model: Annotated[str, typer.Option(help="The model's name on the server.")],
         rates: Annotated[
             tuple[str, str] | None,
             typer.Option(
@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
                 "genai-prices knows of the model."
             ),
         ] = None,
-        url: Annotated[str, typer.Option(help="Of the server.")] = "https://api.openai.com/v1",
+        url: Annotated[str, typer.Option(help="The address of the server.")] = "https://api.openai.com/v1",
         key_from: Annotated[
             str, typer.Option(help="Environment variable with the key; '' for none.")
         ] = "OPENAI_API_KEY",

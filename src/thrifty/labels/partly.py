@@ -277,7 +277,7 @@ def read_groups(groups: object, n: int) -> Ints | None:
     if listed.shape != (n,):
         raise BadInput(
             f"groups must hold one group per example, {n}; got shape {listed.shape}. Rows of one "
-            "group, those of a patient for instance, are never parted."
+            "group, those of a patient for instance, are held out together."
         )
     if any(g is None or g != g for g in listed.tolist()):
         i = next(i for i, g in enumerate(listed.tolist()) if g is None or g != g)
@@ -289,7 +289,7 @@ def read_groups(groups: object, n: int) -> Ints | None:
     if len(found) == n:
         return None  # one member each: as if nothing was said
     if len(found) < 2:
-        raise BadInput("groups holds one group: nothing could be left out to judge a model by.")
+        raise BadInput("groups holds one group: no rows could be held out to measure a model.")
     return np.asarray(codes.reshape(-1), dtype=np.int64)
 
 

@@ -90,23 +90,23 @@ def without_lacking(
 
 
 def _say_absent(name: str, model: Asks, absent: Sequence[str], new: Sequence[str]) -> None:
-    """Name columns that are lacking with their share of all importance; refuse too much of it."""
+    """Name missing columns with their share of all importance; refuse where that is too large."""
     share = importance_of(model, absent)
     listed = ", ".join(absent[:8]) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
-    said = f"X lacks {listed}: {share:.0%} of what the model of {name!r} goes by (importance)"
+    said = f"X lacks {listed}: {share:.0%} of the importance in the model of {name!r}"
     beside = f" X has new columns: {', '.join(new[:8])}." if new else ""
     if share > 0.5:
         raise FeaturesChanged(
-            f"{said}. Its answers would mean little. Bring these columns or rename them, or say "
-            f"missing='ignore' to be answered without.{beside}"
+            f"{said}. Its answers would mean little. Bring these columns or rename them, or give "
+            f"missing='ignore' to predict without them.{beside}"
         )
-    warn_user(f"{said}. It answers without, and less well.{beside}", ColumnsChanged)
+    warn_user(f"{said}. It predicts without them, less accurately.{beside}", ColumnsChanged)
 
 
 def _say_new(name: str, new: Sequence[str]) -> None:
     listed = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")
     warn_user(
-        f"X has new columns, which the model of {name!r} does not know and leaves out: {listed}. "
+        f"X has new columns, which the model of {name!r} does not use: {listed}. "
         f"life[{name!r}].update takes them in.",
         ColumnsChanged,
     )
@@ -144,8 +144,8 @@ def _say_alike(lacking: Sequence[str], there: Collection[str]) -> None:
         near = difflib.get_close_matches(name.lower(), list(lower), 1, cutoff=0.8)
         if near:
             warn_user(
-                f"{name!r} is lacking and there is {lower[near[0]]!r}: where that is the same, "
-                "rename it. It goes on without.",
+                f"{name!r} is missing and there is {lower[near[0]]!r}: if that is the same, "
+                "rename it. It is treated as missing.",
                 LooksMisspelt,
             )
 
@@ -302,8 +302,8 @@ def new_kinds(kept: JsonLike | None, given: object) -> Json:
     other = next((n for n, k in told.items() if kept and kept.get(n, k) != k), None)
     if other is not None and kept is not None:
         raise BadParameter(
-            f"{other!r} was told to be {kept[other]!r} in this lifetime and is told to be "
-            f"{told[other]!r} now. Leave it out, or change it on purpose: "
+            f"{other!r} is {kept[other]!r} in this lifetime, and kinds= now says "
+            f"{told[other]!r}. Leave it out, or change it on purpose: "
             f"life.change(kinds={{{other!r}: {told[other]!r}}})."
         )
     return {name: kind for name, kind in told.items() if name not in (kept or {})}

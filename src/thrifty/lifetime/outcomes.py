@@ -193,7 +193,7 @@ class Outcomes:
             warn_user(
                 f"{len(unknown)} of {len(given)} rows were never predicted by {name!r}, and left "
                 f"out: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}. The others "
-                "are booked.",
+                "are recorded.",
                 RowsLeftOut,
             )
         return replace(self.monitor(name), unknown=unknown)

@@ -399,8 +399,8 @@ def refuse_without_limit(
     else:
         todo = f"G{todo[1:]}"
     raise LimitNeeded(
-        f"{name} would cost {likely}at most {money(most)}, and nobody has said how much may be "
-        f"spent; nothing was bought. {todo}.",
+        f"{name} would cost {likely}at most {money(most)}, and no limit was given; nothing "
+        f"was bought. {todo}.",
         quote,
     )
 

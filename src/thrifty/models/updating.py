@@ -112,8 +112,8 @@ def codes_in(model: Held, labels: Labels | Numbers) -> AnyArray:
 
 def _another_kind(has: str, came: str) -> BadInput:
     return BadInput(
-        f"the task tells {has}, and the labels of the update hold {came}. Bring labels of the same "
-        "kind, or learn them as a task of their own."
+        f"the task predicts {has}, and the labels of the update hold {came}. Bring labels of the "
+        "same kind, or learn them as a task of their own."
     )
 
 

@@ -436,7 +436,7 @@ class Ledger:
         kinds = sorted({"doubt" if p.status == "pending" else p.status for p in purchases})
         why = next((f" ({p.note})" for p in purchases if p.status == "doubt" and p.note), "")
         return PurchaseInDoubt(
-            f"cells of this task belong to {len(ids)} purchase(s) whose end is open "
+            f"cells of this task belong to {len(ids)} open purchase(s) "
             f"({', '.join(kinds)}): {shown}{why}. Their money stays reserved or spent; they are "
             f"not bought again until you say what happened: {self.how_to_resolve(ids[0])}.",
             purchases=ids,

@@ -124,7 +124,7 @@ class Answered:
             if isinstance(self.cost, str | Decimal) or np.ndim(self.cost) == 0:
                 return divided(_minor(self.cost, currency), reserved)
             if np.ma.isMA(self.cost) and np.ma.is_masked(self.cost):
-                raise BadInput("a masked cost is none.")
+                raise BadInput("a masked cost is not a cost.")
             costs = np.asarray(self.cost, dtype=object)
             each = np.array([_minor(c, currency) for c in costs], dtype=np.int64)
         except Exception as error:

@@ -167,7 +167,7 @@ def checked_table(X: object) -> AnyArray:
         _not_ragged(table)
     if table.dtype.kind in "mM":
         raise BadInput(
-            "X holds dates or times, which are no feature by themselves. Turn them into numbers "
+            "X holds dates or times, which are not used as features. Turn them into numbers "
             "(days since an event, hour of the day, age), or leave them out."
         )
     if table.dtype.kind in "SV":

@@ -314,7 +314,7 @@ def _is_date(value: object) -> bool:
 
 def _a_date(name: str) -> BadInput:
     return BadInput(
-        f"{name!r} holds dates or times, which are no feature by themselves. Turn it into a number "
+        f"{name!r} holds dates or times, which are not used as features. Turn it into a number "
         "(days since an event, hour of the day, age), or leave it out with features=."
     )
 

@@ -215,7 +215,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         table = self.table_.of_rows(rows)
         lost = np.setdiff1d(self.table_.labels, table.labels) if hasattr(self, "classes_") else ()
         if len(lost) or not len(rows):
-            raise BadInput("no row is left of a class that the model tells.")
+            raise BadInput("no row is left of one of the classes that the model predicts.")
         return self.around(table, self._fit_table(table))
 
     @property
