@@ -56,10 +56,7 @@ _COMMANDS = {
         "bill",
         "What each task bought, reused, avoided and cost; what is spent and reserved in all.",
     ),
-    "resolve": (
-        "bill",
-        "List open purchases, or say what became of one, or of all.",
-    ),
+    "resolve": ("bill", "List open purchases, or say what became of one, or of all."),
     "report": (
         "report",
         "Write a lifetime's report, one HTML page that needs no network; or show it live.",

@@ -15,9 +15,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SOURCE = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("examples/**/*.py")])
-#: what is shown as it stands: pages of the report, scripts of the examples
+#: what is shown as it stands: pages of the report, scripts of the examples, notebooks
 SHOWN = sorted(
-    [*ROOT.glob("src/**/*.html"), *ROOT.glob("src/**/*.js"), *ROOT.glob("examples/*.sh")]
+    path
+    for kind in ("src/**/*.html", "src/**/*.js", "examples/*.sh", "docs/*.ipynb")
+    for path in ROOT.glob(kind)
 )
 
 #: what a stranger cannot know, and what to say instead

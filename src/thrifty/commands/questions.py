@@ -43,7 +43,9 @@ def register(app: typer.Typer) -> None:
                 "genai-prices knows of the model."
             ),
         ] = None,
-        url: Annotated[str, typer.Option(help="The address of the server.")] = "https://api.openai.com/v1",
+        url: Annotated[
+            str, typer.Option(help="The address of the server.")
+        ] = "https://api.openai.com/v1",
         key_from: Annotated[
             str, typer.Option(help="Environment variable with the key; '' for none.")
         ] = "OPENAI_API_KEY",
