@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.cells.prices.money import one_currency, read_amount
 from thrifty.cells.prices.tariff import Draw, Tariff
 from thrifty.errors import BadInput
 from thrifty.typing import JsonLike, PerFeatureLike
@@ -176,11 +177,11 @@ class PriceList:
 
     def tariff(self, feature_names: Sequence[str]) -> Tariff:
         """The prices of these features, checked."""
-        from thrifty.cells.prices.reading import one_price_for_all, read_tariff
-
-        alike = one_price_for_all(self, len(feature_names))
+        alike = self._one_price_for_all(len(feature_names))
         if alike is not None:
             return alike
+        from thrifty.cells.prices.reading import read_tariff
+
         names = [str(name) for name in feature_names]
         if not isinstance(self.per_feature, Mapping | None):
             return read_tariff(self, names)  # an array says only a part of itself
@@ -194,6 +195,18 @@ class PriceList:
                 _TARIFFS.clear()
             _TARIFFS[key] = kept
         return kept
+
+    def _one_price_for_all(self, n: int) -> Tariff | None:
+        """Of n features that cost alike, for very wide sources; None: it is not so plain."""
+        given, lists = self.per_feature, (self.orders, self.fees, self.discounts)
+        if any((*lists, self.derived, self.alternatives, self.valid_for)) or given is None:
+            return None
+        if isinstance(given, Mapping) or not (isinstance(given, str) or np.ndim(given) == 0):
+            return None
+        minor, label = read_amount(given, "price")
+        currency = one_currency({label, self.currency.upper()}, "a price list")
+        own, valid = np.full(n, minor, dtype=np.int64), np.full(n, np.inf)
+        return Tariff(own, (), ((),) * n, valid, (), {}, self.failed, currency)
 
     def price(self, wanted: Sequence[str], owned: Sequence[str] = ()) -> float:
         """What these features cost on one example that has some already, by name."""

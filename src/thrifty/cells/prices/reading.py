@@ -19,29 +19,7 @@ from thrifty.typing import JsonLike
 if TYPE_CHECKING:
     from thrifty.cells.prices.price_list import PriceList
 
-__all__ = ["one_price_for_all", "read_tariff"]
-
-
-def one_price_for_all(prices: PriceList, n: int) -> Tariff | None:
-    """The tariff of n features that cost alike, for very wide sources; None: it is not so plain."""
-    special = (
-        prices.derived,
-        prices.orders,
-        prices.fees,
-        prices.discounts,
-        prices.alternatives,
-        prices.valid_for,
-    )
-    given = prices.per_feature
-    if any(special) or given is None or isinstance(given, Mapping):
-        return None
-    if not (isinstance(given, str) or np.ndim(given) == 0):
-        return None
-    minor, label = read_amount(given, "price")
-    labels = {label, prices.currency.upper()}
-    currency = one_currency(labels, "a price list")
-    own, valid = np.full(n, minor, dtype=np.int64), np.full(n, np.inf)
-    return Tariff(own, (), ((),) * n, valid, (), {}, prices.failed, currency)
+__all__ = ["read_tariff"]
 
 
 def read_tariff(prices: PriceList, names: list[str]) -> Tariff:
