@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thrifty
+from tests.loops import one_by_one
 from thrifty.agnostic import (
     Counts,
     as_rule,
@@ -265,9 +266,7 @@ def test_a_rule_goes_on_where_it_was_after_the_store_is_opened_again(tmp_path, r
 @pytest.mark.parametrize("rule", RULES)
 def test_many_at_once_is_one_by_one_under_every_rule(rule):
     stream = adversary("against-restart", 60, 15, 2, 40, 8)
-    alone = thrifty.Lifetime(STUMPS, agnostic=rule)
-    for task in stream:
-        alone.learn(task.name, task.X, task.y)
+    alone = one_by_one(stream, STUMPS, agnostic=rule)
     together = thrifty.Lifetime(STUMPS, agnostic=rule)
     together.learn_many(stream, n_jobs=3)
     assert [x.bill_row() for x in together.tasks] == [x.bill_row() for x in alone.tasks]

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import thrifty
+from tests.loops import one_by_one
 from tests.market import seller
 from thrifty.cli import app
 from thrifty.errors import BadInput, BadParameter, TaskExists, ThriftyError
@@ -76,10 +77,8 @@ def test_one_class_costs_nothing():
 
 def test_a_tested_reuse_is_quoted_by_the_task_not_by_its_rows():
     family = thrifty.Trees(max_depth=4, learner=thrifty.trees.Tested(0.05, 0.9))
-    life = thrifty.Lifetime(family)
     stream = thrifty.streams.trees(12, 40, 2, 4000, 3, random_state=0)
-    for task in stream:
-        life.learn(task.name, task.X, task.y)
+    life = one_by_one(stream, family)
     task = stream[0]
     short = life.quote("short", task.X, task.y)
     long = life.quote("long", np.repeat(task.X, 5, axis=0), np.repeat(task.y, 5))
@@ -88,9 +87,8 @@ def test_a_tested_reuse_is_quoted_by_the_task_not_by_its_rows():
 
 
 def test_it_prints_and_is_json():
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()))
-    for task in tasks(6):
-        life.learn(task.name, task.X, task.y)
+    learner = thrifty.trees.Paper()
+    life, task = one_by_one(tasks(6), thrifty.Trees(max_depth=4, learner=learner)), tasks(6)[-1]
     quote = life.quote("next", task.X, task.y)
     assert json.loads(json.dumps(quote.to_dict()))["task"] == "next"
     assert "from scratch" in str(quote) and "of the latest tasks were reused" in str(quote)

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 import thrifty
+from tests.loops import assert_same, one_by_one
 from thrifty.engines import open_pool
 
 ENGINES = [
@@ -54,34 +55,19 @@ class KillsItsWorker:
         return self.family.use_rep(representation, cells, labels)
 
 
-def same(one, other):
-    assert list(one) == list(other)
-    for a, b in zip(one.tasks, other.tasks):
-        assert (a.route, a.receipt) == (b.route, b.receipt)
-        assert a.model.tree_ == b.model.tree_
-    assert one.representation == other.representation
-
-
-def loop(tasks):
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
-    for task in tasks:
-        life.learn(task.name, task.X, task.y)
-    return life
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_result_of_a_loop_also_when_a_worker_is_killed(engine, tmp_path, pools):
     pool = pools(engine)
     tasks = list(stream())
-    expected = loop(tasks)
+    expected = one_by_one(tasks, thrifty.Trees(max_depth=4))
     life = thrifty.Lifetime(thrifty.Trees(max_depth=4))
     life.learn_many(tasks, engine=pool)
-    same(expected, life)
+    assert_same(expected, life)
     flag = str(tmp_path / "killed")
     deadly = KillsItsWorker(thrifty.Trees(max_depth=4), flag, os.getpid())
     again = thrifty.Lifetime(deadly)
     again.learn_many(tasks, engine=pool)
-    same(expected, again)
+    assert_same(expected, again)
     assert os.path.exists(flag)  # a worker did die
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import assert_same, one_by_one
 from tests.market import table_seller
 from thrifty.engines import ENGINES, open_pool
 from thrifty.errors import BadInput, BadParameter, ContradictoryLabels, TaskExists
@@ -12,6 +13,7 @@ FAMILIES = [
     thrifty.Trees(max_depth=4),
     thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper(improve="features")),
     thrifty.Trees(max_depth=4, learner=thrifty.trees.Race()),
+    thrifty.Lists(max_depth=4),
 ]
 
 
@@ -19,37 +21,15 @@ def stream(n=12, seed=3):
     return thrifty.streams.trees(n, 60, 3, 300, 3, random_state=seed)
 
 
-def one_by_one(family, tasks, **settings):
-    life = thrifty.Lifetime(family, **settings)
-    for task in tasks:
-        life.learn(task.name, task.X, task.y)
-    return life
-
-
-def assert_same(one, other):
-    assert list(one) == list(other)
-    for a, b in zip(one.tasks, other.tasks):
-        assert (a.name, a.route, a.receipt) == (b.name, b.route, b.receipt)
-        assert a.model.tree_ == b.model.tree_
-        assert a.failure == b.failure
-    assert one.representation == other.representation
-
-
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_threads_give_what_a_loop_gives(family):
-    expected = one_by_one(family, stream())
-    life = thrifty.Lifetime(family)
-    learned = life.learn_many(stream(), n_jobs=3)
+    tasks = stream()
+    if isinstance(family, thrifty.Lists):
+        tasks = thrifty.streams.lists(10, 60, 3, 300, 4, random_state=1)
+    expected, life = one_by_one(tasks, family), thrifty.Lifetime(family)
+    learned = life.learn_many(tasks, n_jobs=3)
     assert [task.name for task in learned] == list(life)
     assert_same(expected, life)
-
-
-def test_lists():
-    tasks = thrifty.streams.lists(10, 60, 3, 300, 4, random_state=1)
-    family = thrifty.Lists(max_depth=4)
-    life = thrifty.Lifetime(family)
-    life.learn_many(tasks, n_jobs=2)
-    assert_same(one_by_one(family, tasks), life)
 
 
 def test_tasks_that_share_a_source_reuse_each_others_cells():
@@ -68,7 +48,7 @@ def test_tasks_that_share_a_source_reuse_each_others_cells():
 
 
 def test_a_store_and_a_mapping(tmp_path):
-    expected = one_by_one(thrifty.Trees(max_depth=4), stream(6))
+    expected = one_by_one(stream(6), thrifty.Trees(max_depth=4))
     life = thrifty.Lifetime(thrifty.Trees(max_depth=4), store=str(tmp_path / "life.db"))
     life.learn_many({task.name: (task.X, task.y) for task in stream(6)}, n_jobs=2)
     assert_same(expected, life)

@@ -11,10 +11,6 @@ import apsw
 SECTOR = 512
 
 
-class PowerCut(Exception):
-    """The test's own signal; SQLite sees an I/O error."""
-
-
 class MemoryFile:
     def __init__(self) -> None:
         self.content = bytearray()

@@ -3,6 +3,7 @@
 import pytest
 
 import thrifty
+from tests.loops import one_by_one
 from thrifty.report import LifetimeView, view_of
 
 
@@ -15,10 +16,7 @@ def stream() -> thrifty.streams.TreeStream:
 
 @pytest.fixture(scope="session")
 def life(stream: thrifty.streams.TreeStream) -> thrifty.Lifetime:
-    lifetime = thrifty.Lifetime(thrifty.Trees(max_depth=4))
-    for task in stream:
-        lifetime.learn(task.name, task.X, task.y)
-    return lifetime
+    return one_by_one(stream, thrifty.Trees(max_depth=4))
 
 
 @pytest.fixture(scope="session")

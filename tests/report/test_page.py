@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from tests.loops import one_by_one
 from thrifty.cells import Balance, Receipt
 from thrifty.powers import Monomials
 from thrifty.report import LifetimeView, report_page, view_of
@@ -145,10 +146,7 @@ def test_purchases_in_doubt_are_said_first_hand(view: LifetimeView) -> None:
 
 
 def test_models_that_are_not_trees_are_shown_as_text() -> None:
-    life = thrifty.Lifetime(Monomials(max_degree=4))
-    stream = monomials(3, 20, 2, 100, 4, random_state=1)
-    for task in stream:
-        life.learn(task.name, task.X, task.y)
+    life = one_by_one(monomials(3, 20, 2, 100, 4, random_state=1), Monomials(max_degree=4))
     page = report_page(view_of(life))
     details = data_of(page)["details"]
     assert [d["text"] for d in details] == [str(t.model) for t in life.tasks]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import one_by_one
 from tests.shell import run
 from thrifty.errors import StoreBusy, StoreError, StoreUnwritable
 from thrifty.report import read_store, view_of
@@ -32,9 +33,7 @@ def place(request, tmp_path: Path) -> str:
 
 
 def test_a_store_and_memory_show_the_same(place: str, stream, life) -> None:
-    stored = thrifty.Lifetime(life.family, store=place)
-    for task in stream:
-        stored.learn(task.name, task.X, task.y)
+    one_by_one(stream, life.family, store=place)
     seen, known = read_store(place), view_of(life, "lifetime")
     assert seen.tasks == known.tasks
     assert seen.metafeatures == known.metafeatures
