@@ -58,7 +58,7 @@ RERUN: dict[str, tuple[str, Json]] = {
         "answers.py guarantee --only spam --kept",
         {"set": "spam", "what": "agree model", "bill": 0.9},
     ),
-    "joint.jsonl": ("joint.py emotions --splits 1 --out", {"set": "emotions", "split": 0}),
+    "joint.jsonl": ("joint.py digits --splits 1 --out", {"set": "digits", "split": 0}),
     "labels_and_cells.jsonl": (
         "labels_and_cells.py --sets yeast --seeds 0 --kept",
         {"set": "yeast", "bill": 1.0},

@@ -1,6 +1,7 @@
 """Details of trees that a small change would break unnoticed."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import thrifty
 from thrifty import kernels
 from thrifty.errors import BadInput
-from thrifty.trees import scratch
+from thrifty.trees import race, race_node, scratch
 from thrifty.trees.drawing import draw_tree
 from thrifty.trees.improve_rep import cut_at
 from thrifty.trees.model import flatten
@@ -78,3 +79,62 @@ def test_boxes_are_drawn_where_the_lines_end():
     ax = draw_tree(affix(stump(1), (True,), stump(2)))
     places = {text.get_text(): text.get_position() for text in ax.texts if text.get_text() != "·"}
     assert places["x1?"] == (0.75, 0) and places["x2?"] == (1.5, -1)
+
+
+def test_a_race_asks_in_few_rounds():
+    """A sample grows by a third from round to round: two equal features are told in few calls."""
+    rng, calls = np.random.default_rng(0), []
+    X = np.repeat(rng.random((1200, 1)) < 0.5, 2, axis=1)
+    X[::150, 1] ^= True
+
+    def ask(examples, features):
+        calls.append(len(examples))
+        return X[np.ix_([int(e) for e in examples], [int(f) for f in features])]
+
+    source = thrifty.Source.from_callable(ask, examples=range(1200), features=["0", "1"], name="s")
+    budget = thrifty.Budget(total=2400)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=1), budget=budget, random_state=0)
+    with pytest.raises(thrifty.errors.NotInFamily):  # after the race: two labels of ten are flipped
+        life.learn("t", source, X[:, 0] ^ (rng.random(1200) < 0.2))
+    assert 5 < len(calls) < 60, len(calls)
+
+
+def test_a_representation_that_is_tried_whole_needs_no_more_rows_than_its_promise():
+    """368 right answers in a row promise an error of at most .01: 437 are asked for a part."""
+    rng = np.random.default_rng(1)
+    learner = thrifty.trees.Tested(0.01, 0.95, random_state=0)
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=learner), random_state=0)
+    X, Z = rng.random((600, 40)) < 0.5, rng.random((2000, 40)) < 0.5
+    life.learn("first", X, X[:, 3])
+    learned = life.learn("second", Z, Z[:, 3])
+    assert learned.route == "reused" and "on 368 rows" in learned.receipt.promise
+
+
+def test_what_a_classifier_over_bits_knows_is_asked_of_the_model():
+    frame = pytest.importorskip("pandas").DataFrame
+    colours = frame({"colour": ["red", "green", "blue", "red"] * 50, "age": range(200)})
+    y = (colours["colour"] == "red").to_numpy()
+    model = thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("t", colours, y).model
+    assert model.tree_ is model.over_bits_.tree_
+    with pytest.raises(AttributeError):
+        model.__array__  # noqa: B018
+
+
+def test_a_bar_holds_for_every_cut_of_a_feature(monkeypatch):
+    """Of n rows there are at most n cuts, each in one of two ways that gaps may go."""
+    shared, plain = [], race_node.Bar
+
+    class Watched(race_node.RealNodeRace):
+        def _out_of_reach(self):
+            def seen(gain, totals, height, log_delta):
+                shared.append((self.log_delta - log_delta, math.log(2 * totals.sum())))
+                return plain(gain, totals, height, log_delta)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(race_node, "Bar", seen)
+                return super()._out_of_reach()
+
+    monkeypatch.setattr(race, "RealNodeRace", Watched)
+    X = np.random.default_rng(3).normal(size=(400, 3))
+    thrifty.Lifetime(thrifty.Trees(max_depth=1), random_state=0).learn("t", X, X[:, 1] > 0.3)
+    assert shared and all(ours == pytest.approx(theirs) for ours, theirs in shared)

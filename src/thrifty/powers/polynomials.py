@@ -156,7 +156,7 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
             return Found("reused", found)
         if known.partial or not len(known):
             return Failed(found)
-        seen = search.over(known.features, 4 * self.max_terms + 8, known.coarse)
+        seen = search.over(known.features, self._few_rows, known.coarse)
         return Failed(found) if isinstance(seen, Failure) else Found("bought", seen, found)
 
     def _over_all(self, cells: Cells, labels: Posed) -> tuple[Polynomial | Failure, RealValues]:
@@ -169,10 +169,14 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         self._warn_of_mismatch(reader)
         return found, reader
 
+    @property
+    def _few_rows(self) -> int:
+        return 4 * self.max_terms + 8
+
     def _first_batch(self, n_features: int) -> int:
         """Where all monomials fit into one search, few rows do; screening features needs more."""
         few = math.comb(n_features + self.max_degree, self.max_degree) <= MOST_COLUMNS
-        return 4 * self.max_terms + 8 if few else 60
+        return self._few_rows if few else 60
 
     def _warn_of_mismatch(self, reader: RealValues) -> None:
         """Compare the law a user gave with random rows that were bought anyway."""

@@ -256,6 +256,8 @@ def combination(matrix: ArrayLike, weights: Sequence[Fraction]) -> list[int] | N
     [1, 2]
     >>> combination([[1, 0]], [Fraction(1, 2), Fraction(0)]) is None
     True
+    >>> combination([[2, 0], [1, 3]], [Fraction(0), Fraction(0)])
+    [0, 0]
     """
     shared = math.lcm(*(weight.denominator for weight in weights))
     scaled = [int(weight * shared) for weight in weights]

@@ -196,7 +196,7 @@ def _plan(
 def _tested(here: NDArray[np.bool_], right: NDArray[np.bool_], p: float) -> tuple[int, int, bool]:
     """How many stop with an answer, how many of them wrongly, and whether that passes."""
     n, wrong = int(here.sum()), int((here & ~right).sum())
-    return n, wrong, n > 0 and bool(binom.cdf(wrong, n, 1 - p) <= DOUBT)
+    return n, wrong, bool(binom.cdf(wrong, n, 1 - p) <= DOUBT)
 
 
 def _name(prefixes: Prefixes, code: int) -> str:
