@@ -243,6 +243,14 @@ def test_outcomes_are_one_for_each_id(updated, tmp_path, y):
         life["t"].outcomes(["p280", "p281"], y)
 
 
+@pytest.mark.parametrize("ids", [[], 5, None, ["p280", "p280"], [b"p280"], [["p280"]]], ids=str)
+def test_outcomes_are_of_ids(updated, tmp_path, ids):
+    where = tmp_path / "s.db"
+    where.write_bytes(updated.read_bytes())
+    with pytest.raises(BadInput, match=r"outcome|id"):
+        thrifty.Lifetime.open(where)["t"].outcomes(ids, [1] if ids else [])
+
+
 @pytest.mark.parametrize("value", [10**400, -(10**400), 1e999, float("nan"), "one", None, [1], 1j])
 def test_a_value_that_is_no_number_is_not_told(value):
     X, y = table()

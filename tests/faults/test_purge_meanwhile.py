@@ -68,6 +68,42 @@ def test_a_prediction_of_her_leaves_nothing(tmp_path, monkeypatch):
     life["ill"].outcomes(["p3"], [1])
 
 
+def test_an_answer_about_her_leaves_nothing(tmp_path):
+    life, other = begun(tmp_path / "s.db")
+    asked = []
+
+    def ask(ids):
+        if not asked:
+            other.ledger.purge(ID)
+        asked.extend(ids)
+        return [bool(Y[list(OLD.index).index(one)]) for one in ids]
+
+    oracle = thrifty.Oracle(ask, price=1, classes=(0, 1))
+    before = life.balance().spent
+    answers = life.answer("ill", free(OLD), oracle=oracle, agree=0.99, random_state=0)
+    assert ID in asked and not where(tmp_path / "s.db")
+    cost = life.balance().spent - before - answers.prediction.receipt.cost
+    assert cost == len(asked) and life.bill()["cost"].sum() == life.balance().spent
+
+
+@pytest.mark.parametrize("paid", [False, True])
+def test_an_interview_of_her_writes_nothing_back(tmp_path, paid):
+    life, other = begun(tmp_path / "s.db")
+    interview = life.ask("ill", id=ID, source="ward", stop=None)
+    interview.close()
+    other.ledger.purge(ID)
+    interview = life.ask("ill", id=ID, source="ward", stop=None)
+    interview.tell(SECRET[interview.next.feature])
+    other.ledger.purge(ID)
+    spent = life.balance().spent
+    with pytest.raises(BadInput, match="taken out of the store"):
+        interview.tell(0.5, paid=paid)
+    with pytest.raises(BadInput, match="taken out of the store"):
+        interview.skip()
+    assert not where(tmp_path / "s.db") and life.balance().spent == spent
+    assert life.ask("ill", id=ID, source="ward").known == {}
+
+
 def lab(made, **options):
     ids = list(OLD.index[10:25])
     return made.source(ids, NAMES, prices=2, name="lab", boolean=False, **options)

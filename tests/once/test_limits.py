@@ -57,6 +57,24 @@ def test_a_budget_that_another_process_lowered_holds_where_the_lifetime_is_open(
     assert life.learn("c", X + 3, X[:, 1] > 0, spend=100).receipt.cost > 10
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a store"])
+def test_a_budget_that_is_set_later_counts_what_was_spent_before(tmp_path, kept):
+    """Learned, predicted and forgotten while nothing limited it."""
+    X = np.random.default_rng(0).normal(size=(N, 4))
+    life = thrifty.Lifetime(prices=1, store=tmp_path / "s.db" if kept else None, random_state=0)
+    life.learn("gone", X - 2, X[:, 1] > 0, spend=60)
+    life.forget("gone")
+    life.learn("a", X, X[:, 0] > 0, spend=60)
+    life.predict("a", X + 1, per_row=1)
+    spent = life.balance().spent
+    life.change(budget=thrifty.Budget(total=spent + 70))
+    assert life.balance().spent == life.bill()["cost"].sum() == spent
+    life.learn("c", X + 3, X[:, 1] > 0, spend=60)
+    with pytest.raises(thrifty.errors.BudgetExceeded):
+        life.predict("a", X + 2, per_row=1)
+    assert spent < life.balance().spent == life.bill()["cost"].sum() <= spent + 70
+
+
 def test_where_no_whole_row_may_be_bought_that_is_said_and_what_is_free_is_learned():
     source, y, asked = lab()
     life = thrifty.Lifetime(budget=thrifty.Budget(per_example=1), random_state=0)
@@ -110,7 +128,7 @@ def test_without_prices_a_tenth_is_read_and_said_once():
     X = np.random.default_rng(0).normal(size=(1000, 30))
     y = X[:, 0] > 0
     life = thrifty.Lifetime(random_state=0)
-    with pytest.warns(DefaultShare, match=r"a: at most 3,000 of 30,000 cells.*spend='100 %'") as on:
+    with pytest.warns(DefaultShare, match=r"a: .*at most 3,000 of 30,000 cells.*spend='100 %'") as on:
         learned = life.learn("a", X, y)
     assert on[0].filename == __file__
     assert 0 < learned.receipt.cells <= 3000

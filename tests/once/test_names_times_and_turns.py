@@ -41,12 +41,12 @@ def test_a_task_is_not_called_like_a_version_of_another(tmp_path, kept):
 
 def repr_of(moment: object) -> str:
     """Every process that collects names them alike, whatever the clock says."""
-    return f"{moment:.0e}" if isinstance(moment, float) else str(moment)
+    return f"{moment:.0e}" if isinstance(moment, float) else str(moment)[:12]
 
 
 @pytest.mark.parametrize(
     "at",
-    [time.time() * 1000, float("nan"), -5.0, 1e300, "yesterday", time.time() + 10 * 86400],
+    [time.time() * 1000, float("nan"), -5.0, 1e300, 10**400, "yesterday", time.time() + 10 * 86400],
     ids=repr_of,
 )
 def test_a_moment_that_is_none_is_refused(tmp_path, at):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.crash import Crash, crash_at
 from thrifty.cells.ledger.book import on_point
 from thrifty.errors import BadInput, BudgetExceeded, NotBilled
 from thrifty.lifetime.task import Versions
@@ -153,6 +154,28 @@ def test_labels_at_once_and_many_tasks_are_learned_again_for_nothing(tmp_path):
     life.learn_many([("c", lab(made), OTHER)], spend=SPEND)
     assert cells_of(made) == before
     assert life.bill()["cost"].sum() == life.balance().spent == len(before)
+
+
+@pytest.mark.parametrize("paid", [True, False], ids=["from a provider", "from a priced table"])
+@pytest.mark.parametrize("moment", ["in-commit", "after-commit"])
+def test_labels_at_once_are_there_together_or_not_at_all(tmp_path, moment, paid):
+    """Else the same call again is refused, for one of its names was learned before."""
+    made, both = provider(), {"a": Y, "b": OTHER}
+
+    def table():
+        ids = thrifty.Source.from_array(X, examples=IDS, name="clinic", feature_names=NAMES)
+        return lab(made) if paid else ids
+
+    life = thrifty.Lifetime(store=tmp_path / "s.db", prices=1, random_state=0)
+    with pytest.raises(Crash), crash_at(moment):
+        life.learn(["a", "b"], table(), both, spend=SPEND)
+    life = thrifty.Lifetime.open(tmp_path / "s.db")
+    if not len(life):
+        life.learn(["a", "b"], table(), both, spend=SPEND)
+    bill = life.bill()
+    assert list(life) == ["a", "b"] and bill["cost"].sum() == life.balance().spent <= SPEND
+    assert bill["cells"].sum() == bill["cost"].sum()
+    assert not paid or bill["cost"].sum() == sum(made.bill().cells.values())
 
 
 def test_an_update_that_died_is_made_again_for_nothing(tmp_path, monkeypatch):

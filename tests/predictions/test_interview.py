@@ -14,6 +14,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadInput, BadParameter
+from thrifty.stores.model_pages import KeptPages
 
 NAMES = ["age", "pulse", "na", "k"]
 
@@ -120,6 +121,29 @@ def test_it_goes_on_after_a_crash(place):
         assert resumed.answers["ill"] == interview.answers["ill"]
         resumed.close()
         assert again.ask("ill", id="p901", source="ward").known == {one: ROW[one]}  # owned
+
+
+def test_a_value_is_booked_and_kept_or_neither(place, monkeypatch):
+    """Else the limit of the row began anew after a crash between the two."""
+
+    class Lost(BaseException):
+        pass
+
+    def lost(*_):
+        raise Lost
+
+    life = thrifty.Lifetime.open(place)
+    before = life.balance().spent
+    interview = life.ask("ill", id="p904", source="ward", stop=None, per_row=4)
+    with monkeypatch.context() as patched, pytest.raises(Lost):
+        patched.setattr(KeptPages, "put", lost)
+        interview.tell(ROW[interview.next.feature], paid=True)
+    interview = thrifty.Lifetime.open(place).ask(
+        "ill", id="p904", source="ward", stop=None, per_row=4
+    )
+    while interview.next is not None:
+        interview.tell(ROW[interview.next.feature], paid=True)
+    assert interview.cost == life.balance().spent - before == 4
 
 
 def test_it_begins_with_what_is_owned_of_the_example(place):

@@ -251,6 +251,7 @@ class Answering:
         most = read_spend(spend, currency, lambda: sum(one.price_of(rows) for one in readers))
         if most is not None:
             readers = [reader(k, most) for k in range(len(asked))]
+        purges = None if source.examples is None else self._doors.purges()
         runs = [
             Run(
                 account,
@@ -259,6 +260,7 @@ class Answering:
                 one.cells,
                 Owned(source.n_examples, len(one.features)),
                 call=call,
+                purges=purges,
                 place=one.source.name,
                 ours=False,
             )

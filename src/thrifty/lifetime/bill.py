@@ -187,16 +187,29 @@ class Bills:
 
     def __init__(self, state: LifetimeState, predictions: Sequence[PredictionRow]) -> None:
         self._state, self._predictions = state, predictions
-        self._forgotten: list[Learned] = []
+
+    def keep(self, tasks: Sequence[Learned]) -> None:
+        """Without a store: what was spent where nothing limited it counts in the ledger, too."""
+        state = self._state
+        if state.saved is not None:
+            return
+        costs = {task.name: (task.receipt.cost, task.receipt.currency) for task in tasks}
+        for one in self._predictions:
+            if one.receipt is not None:
+                costs[one.account] = (one.receipt["cost"], one.receipt["currency"])
+
+        def work(pages: SqlPages) -> None:
+            for account in costs.keys() - pages.accounts().keys():
+                cost, currency = costs[account]
+                state.ledger.pay_in(pages, currency)
+                pages.move(account, 0, minor_units(cost))
+
+        state.ledger.book.write(work)
 
     def forget(self, learned: Learned) -> None:
-        """A forgotten task has cost what it has cost: in the ledger's accounts, or in memory."""
-        if self._state.has_ledger:
-            book = self._state.ledger.book
-            if learned.name in book.read(lambda pages: pages.accounts()):
-                book.write(lambda pages: pages.forget(learned.name))
-                return
-        self._forgotten.append(learned)
+        """Without a store: a forgotten task has cost what it has cost."""
+        self.keep([learned])
+        self._state.ledger.book.write(lambda pages: pages.forget(learned.name))
 
     def _total(self) -> int | None:
         budget = self._state.settings.budget
@@ -215,11 +228,9 @@ class Bills:
         predictions = sum(
             spent_on(p.account, p.receipt["cost"] if p.receipt else 0.0) for p in self._predictions
         )
-        # What was forgotten has no account of its name any more: that is another task's.
-        learning = sum(minor_units(task.receipt.cost) for task in self._forgotten)
-        learning += sum(spent_on(task.name, task.receipt.cost) for task in tasks)
+        learning = sum(spent_on(task.name, task.receipt.cost) for task in tasks)
         learning += sum(spent for _, spent in accounts.values())
-        receipts = [task.receipt for task in (*tasks, *self._forgotten)]
+        receipts = [task.receipt for task in tasks]
         kept = state.ledger.balance() if state.has_ledger else Balance(0.0, 0.0)
         spent = to_units(learning + predictions)
         cells, price = state.in_full()
@@ -268,14 +279,13 @@ class Bills:
     def beside(self, tasks: Sequence[Learned]) -> list[Json]:
         """The lines that are no learned task; predictions with when, and how many examples."""
         state = self._state
-        rows = [{**task.bill_row(), "route": "forgotten"} for task in self._forgotten]
         known = {task.name: task.receipt.cost for task in tasks}
         if not state.has_ledger:
-            return rows + rows_beside(known, self._predictions, {})
+            return rows_beside(known, self._predictions, {})
 
         def work(pages: SqlPages) -> list[Json]:
             runs = pages.predictions() if state.saved is not None else self._predictions
             heads = VersionPages(pages).heads()
             return rows_beside(known, runs, pages.accounts(), heads, pages.over_by_task())
 
-        return rows + state.ledger.book.read(work)
+        return state.ledger.book.read(work)

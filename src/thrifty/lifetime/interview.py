@@ -18,6 +18,8 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells, Owned, Source
+from thrifty.cells.ledger.purge import purged_since
+from thrifty.cells.sources.checks import one_form
 from thrifty.cells.sources.gaps import as_written, censored_of
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
@@ -26,6 +28,7 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.models.asking.joint import ask_jointly
 from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages
+from thrifty.stores.pages import SqlPages
 from thrifty.typing import Json
 
 __all__ = ["Answer", "Interview", "Wanted"]
@@ -102,7 +105,9 @@ class Interview:
                     f"{type(model).__name__}."
                 )
         self._rules = self._tasks.rules(stop)
-        self._id, self._source, self._per_row = id, source, per_row
+        self._id = one_form(id) if isinstance(id, str) else id
+        self._source, self._per_row = source, per_row
+        self._purges = frozenset[int]() if id is None else doors.purges()
         self._features = list(self._tasks.feature_names_)
         self.known: dict[str, object] = {}
         self._values = np.full((1, len(self._features)), np.nan)
@@ -199,16 +204,19 @@ class Interview:
             gap = value is None
         self._values[0, f] = np.nan if gap else self._number(name, value)
         try:
-            self.cost += self._book(f, paid)
+            self.cost += self._book(f, value, paid)
         except BaseException:
             self._values[0, f] = np.nan  # a budget that ends, another value in the store
             raise
         self._paid += [name] * paid
-        self._keep(name, value)
+        self._know(name, value)
 
     def skip(self, *, feature: str | None = None) -> None:
         """The wanted cell is unavailable: it stays a gap, and costs nothing."""
-        self._keep(self._check_wanted(feature).feature, None)
+        name = self._check_wanted(feature).feature
+        if self._doors.saved is not None:
+            self._doors.saved.book.write(lambda pages: self._keep(pages, name, None))
+        self._know(name, None)
 
     def close(self) -> None:
         """It has ended: the store forgets it; what was told stays owned."""
@@ -260,11 +268,12 @@ class Interview:
             name=None if ids is None else self._source,
         )
 
-    def _book(self, f: int, paid: bool) -> float:
+    def _book(self, f: int, value: object, paid: bool) -> float:
         """A value is owned from now on; what it costs, on the bill, where it was paid for."""
         if not paid and self._id is None:
             return 0.0  # nobody knows this row again
         source, owned, doors = self._row(), Owned(1, len(self._features)), self._doors
+        name = self._features[f]
         owned.bitmap = np.zeros((len(self._features), 1), dtype=np.uint64)
         owned.bitmap[self._had()] = 1
         title = ", ".join(self.names)
@@ -280,13 +289,18 @@ class Interview:
         cells.get([0], [f])
         place = account if self._id is None else self._source
         run = Run(account, title, source, cells, owned, place=place)
+
+        def keep(pages: SqlPages) -> None:
+            cost, of_it = (cells.receipt().cost, [name]) if paid else (0.0, [])
+            self._keep(pages, name, value, cost, of_it)
+
+        def owned_for_nothing(pages: SqlPages) -> None:
+            doors.count_all(pages, run, account, time.time())
+            keep(pages)
+
         if paid:
-            return self._runs.end(run).cost
-        book = doors.ledger.book
-        doors.booked(
-            cells,
-            lambda: book.write(lambda pages: doors.count_all(pages, run, account, time.time())),
-        )
+            return self._runs.end(run, note=keep).cost
+        doors.booked(cells, lambda: doors.ledger.book.write(owned_for_nothing))
         return 0.0
 
     def _know(self, feature: str, value: object) -> None:
@@ -294,12 +308,25 @@ class Interview:
         if value is not None:
             self._values[0, self._features.index(feature)] = self._number(feature, value)
 
-    def _keep(self, feature: str, value: object) -> None:
-        self._know(feature, value)
-        saved = self._doors.saved
-        if saved is not None and self._id is not None:
-            data: Json = {"known": self.known, "cost": self.cost, "paid": self._paid}
-            saved.book.write(lambda pages: KeptPages(pages).put("interview", self._name, data))
+    def _keep(
+        self,
+        pages: SqlPages,
+        feature: str,
+        value: object,
+        cost: float = 0.0,
+        paid: Sequence[str] = (),
+    ) -> None:
+        """How far it is, in the transaction that books the value: it goes on from there."""
+        if self._id is None or self._doors.saved is None:
+            return
+        if purged_since(pages, self._purges, [self._id]):
+            raise BadInput(
+                f"the values of {self._id!r} were taken out of the store since this interview "
+                "began, and nothing more is kept by it. Begin another one with life.ask."
+            )
+        known = {**self.known, feature: value}
+        data: Json = {"known": known, "cost": self.cost + cost, "paid": [*self._paid, *paid]}
+        KeptPages(pages).put("interview", self._name, data)
 
     def _resume(self) -> None:
         """What the store owns of the example is not asked for; nor what was told or skipped."""

@@ -33,7 +33,6 @@ from thrifty.lifetime.transaction import (
     shared_receipts,
 )
 from thrifty.protocol import AnyFamily, Representation, attempt_task, traits_of
-from thrifty.stores.pages import TaskHead
 from thrifty.stores.saved import FeaturesMoved, Finished, Snapshot
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
 
@@ -217,8 +216,12 @@ class Learning:
         good: bool | None,
         bought: LabelledTask | None,
     ) -> list[Learned]:
-        """Each task with its share; what they looked at is booked with the first of them."""
-        state, cells, done = self.state, task.cells, list[Learned]()
+        """Each task with its share; what they looked at is booked with the first of them.
+
+        All of them or none: a call that is made again begins from nothing or from the end.
+        """
+        state, cells = self.state, task.cells
+        done, opened, finished = list[Learned](), list[OpenTask](), list[Finished]()
         receipts = shared_receipts(cells.receipt(), len(names))
         counted = in_shares(cells.counted, len(names))
         for i, (name, y, found) in enumerate(zip(names, columns, every)):
@@ -235,40 +238,35 @@ class Learning:
             labelled = None if bought is None else bought.labelled
             learned = Learned(name, found.route, parts, task.features.left_out, labelled)
             one = replace(task, name=name, labels=partly, booked=i > 0)
-            finished = self._transactions.finished(
-                one,
-                learned,
-                label_name(y, task.source),
-                counted[i],
-                None if cells.is_free else names[0],
-                None if bought is None else bought.cells,
+            finished.append(
+                self._transactions.finished(
+                    one,
+                    learned,
+                    label_name(y, task.source),
+                    counted[i],
+                    None if cells.is_free else names[0],
+                    None if bought is None else bought.cells,
+                )
             )
-            known, counts = after_attempt(
-                state.family, state.rule, now.representation, now.counts, cells, found
-            )
-            after = task.after(now, representation=known, counts=counts)
-            if state.saved is None:
-                self._transactions.commit_in_memory(finished)
-                state.add(learned, after)
-            else:
-                state.add(learned, *self._saved(finished, after, cells, found))
-            self._transactions.keep(one)
-            self._keep(one)
             done.append(learned)
-            now = state.now
-        return done
-
-    def _saved(
-        self, finished: Finished, after: Snapshot, cells: Cells, found: Found[object]
-    ) -> tuple[Snapshot, list[TaskHead]]:
-        """The same in a store, where what another process has learned meanwhile is added to."""
-        state = self.state
-        assert state.saved is not None
+            opened.append(one)
 
         def merge(known: Representation, counts: Counts) -> tuple[Representation, Counts]:
-            return after_attempt(state.family, state.rule, known, counts, cells, found)
+            for found in every:
+                known, counts = after_attempt(state.family, state.rule, known, counts, cells, found)
+            return known, counts
 
-        return state.saved.commit(state.ledger, finished, after, merge)
+        known, counts = merge(now.representation, now.counts)
+        after = task.after(now, representation=known, counts=counts)
+        if state.saved is None:
+            self._transactions.commit_in_memory(finished)
+            state.add(done, after)
+        else:
+            state.add(done, *state.saved.commit(state.ledger, finished, after, merge))
+        for one in opened:
+            self._transactions.keep(one)
+            self._keep(one)
+        return done
 
     def _keep(self, task: OpenTask) -> None:
         """So that it can be fitted again when more is owned of its rows.
@@ -391,7 +389,7 @@ class Learning:
         def commit() -> Snapshot:
             done = self._transactions.counted(task)
             if state.saved is None:
-                self._transactions.commit_in_memory(done)
+                self._transactions.commit_in_memory([done])
                 return after
             return state.saved.commit_lesson(state.ledger, done, after, taught)
 

@@ -1055,6 +1055,7 @@ class Lifetime:
         250.0
         """
         rule = None if agnostic is None else as_rule(agnostic)
+        self._bills.keep(self.tasks)
         self._state.change(family, rule, Settings(prices, budget, kinds=kinds))
 
     def _suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:

@@ -149,10 +149,12 @@ class Outcomes:
             raise BadInput(
                 f"outcomes are watched for models of two classes; {name!r} is another one."
             )
-        given = checked_ids(list(ids), len(list(ids)))
+        with readable("ids, whose outcomes these are,", BadInput):
+            listed_ids = list(ids)
+        given = checked_ids(listed_ids, len(listed_ids))
         with readable("y, the outcomes,", BadInput):
             shape = np.shape(np.asarray(y, dtype=object))
-        if shape != (len(given),):
+        if not given or shape != (len(given),):
             raise BadInput(f"one outcome per id: got {len(given)} ids and y of shape {shape}.")
         with readable("y, the outcomes,", BadInput):
             # a list as it is: among texts numpy would make a word of a gap
@@ -315,8 +317,8 @@ def _moment(at: object) -> float:
     now = time.time()
     if at is None:
         return now
-    number = isinstance(at, int | float | np.number) and not isinstance(at, bool)
-    if not number or not 0 <= float(at) <= now + 86_400:  # type: ignore[arg-type]
+    number = isinstance(at, int | float | np.integer | np.floating) and not isinstance(at, bool)
+    if not number or not 0 <= at <= now + 86_400:  # type: ignore[operator]
         raise BadInput(
             "at= is when the outcomes became known, in seconds since 1970 and not later than now; "
             f"got {at!r}. Of milliseconds take a thousandth."

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -190,22 +191,30 @@ class LifetimeState:
             self.tasks.clear()
         self._take_in(now or self.now, heads, forgets)
 
-    def add(self, learned: Learned, now: Snapshot, heads: Iterable[TaskHead] | None = None) -> None:
-        """Put a task there that was committed; with a store, those too that came meanwhile."""
+    def add(
+        self, learned: Sequence[Learned], now: Snapshot, heads: Iterable[TaskHead] | None = None
+    ) -> None:
+        """Put tasks there that were committed; with a store, those too that came meanwhile."""
+        own = {task.name: task for task in learned}
         if heads is None:
-            self.now, self.tasks[learned.name] = now, learned
+            self.now = now
+            self.tasks.update(own)
         else:
-            self._take_in(now, heads, self.now.forgets, learned)
+            self._take_in(now, heads, self.now.forgets, own)
 
     def _take_in(
-        self, now: Snapshot, heads: Iterable[TaskHead], forgets: int, own: Learned | None = None
+        self,
+        now: Snapshot,
+        heads: Iterable[TaskHead],
+        forgets: int,
+        own: Mapping[str, Learned] = MappingProxyType({}),
     ) -> None:
         # After a task was forgotten all of them were read again, and places may be taken again.
         position = self.now.position if forgets == self.now.forgets else -1
         for head in heads:
             position = head.position
-            if own is not None and own.name == head.name:
-                self.tasks[head.name] = own
+            if head.name in own:
+                self.tasks[head.name] = own[head.name]
             elif head.name not in self.tasks:
                 self.tasks[head.name] = Learned(head.name, head.route, self._loader(head.name))
         self.now = replace(now, position=position, forgets=forgets)

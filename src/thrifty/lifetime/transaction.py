@@ -407,7 +407,7 @@ class Transactions:
                         state.ledger.book.write(lambda p: self.note_offered(p, task, labels))
             raise
 
-    def commit_in_memory(self, done: Finished) -> None:
+    def commit_in_memory(self, done: Sequence[Finished]) -> None:
         """Without a store only the ledger has something to commit, where there is one."""
         if self._state.has_ledger:
             commit_in_memory(self._state.ledger, done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
@@ -270,22 +270,23 @@ class SavedLifetime:
         return found
 
     def commit(
-        self, ledger: Ledger, task: Finished, after: Snapshot, merge: Merge
+        self, ledger: Ledger, tasks: Sequence[Finished], after: Snapshot, merge: Merge
     ) -> tuple[Snapshot, list[TaskHead]]:
-        """Task, representation, bill and compacted cells, in one transaction.
+        """Tasks, representation, bill and compacted cells, in one transaction.
 
-        ``after`` is what is known after the task, if the store still is at its version. Where
-        another process has committed meanwhile, ``merge`` adds what this task taught to what is
-        there now. Returns what the store holds then, and the tasks that came since.
+        ``after`` is what is known after the tasks, if the store still is at its version. Where
+        another process has committed meanwhile, ``merge`` adds what they taught to what is there
+        now. Returns what the store holds then, and the tasks that came since.
         """
         reached("before-commit")
 
         def work(pages: SqlPages) -> tuple[Snapshot, list[TaskHead]]:
-            token = pages.task_token(task.row.name)
-            if token == task.row.token:  # it was committed when the connection was lost
-                return self.snapshot(pages), pages.heads(after.position)
-            if token is not None:
-                raise task_exists(task.row.name)
+            for task in tasks:
+                token = pages.task_token(task.row.name)
+                if token == task.row.token:  # it was committed when the connection was lost
+                    return self.snapshot(pages), pages.heads(after.position)
+                if token is not None:
+                    raise task_exists(task.row.name)
             representation, counts, stored = after.representation, after.counts, after.stored
             if pages.version() != after.version:
                 now = self.snapshot(pages)
@@ -296,12 +297,14 @@ class SavedLifetime:
                     raise FeaturesMoved
                 representation, counts = merge(now.representation, now.counts)
                 stored = now.stored
-            charge_task(ledger, pages, task)
+            for task in tasks:
+                charge_task(ledger, pages, task)
             if pages.n_features() != len(after.features or ()):
                 pages.put_features(after.features or (), after.named)
             version = write_parts(pages, _beside(counts, self.rule), representation, stored)
-            pages.add_task(task.row)
-            ledger.compact(pages, task.row.name)
+            for task in tasks:
+                pages.add_task(task.row)
+                ledger.compact(pages, task.row.name)
             reached("in-commit")
             new = replace(after, representation=representation, counts=counts, version=version)
             return replace(new, stored=representation), pages.heads(after.position)
@@ -346,12 +349,13 @@ def _settings(kept: JsonLike, given: Settings | None) -> Settings:
         return Settings.from_dict({**kept, "prices": None})
 
 
-def commit_in_memory(ledger: Ledger, task: Finished) -> None:
+def commit_in_memory(ledger: Ledger, tasks: Sequence[Finished]) -> None:
     """Without a store only the ledger has something to commit."""
 
     def work(pages: SqlPages) -> None:
-        charge_task(ledger, pages, task)
-        ledger.compact(pages, task.row.name)
+        for task in tasks:
+            charge_task(ledger, pages, task)
+            ledger.compact(pages, task.row.name)
 
     ledger.book.write(work)
 
