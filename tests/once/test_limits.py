@@ -128,7 +128,9 @@ def test_without_prices_a_tenth_is_read_and_said_once():
     X = np.random.default_rng(0).normal(size=(1000, 30))
     y = X[:, 0] > 0
     life = thrifty.Lifetime(random_state=0)
-    with pytest.warns(DefaultShare, match=r"a: .*at most 3,000 of 30,000 cells.*spend='100 %'") as on:
+    with pytest.warns(
+        DefaultShare, match=r"a: .*at most 3,000 of 30,000 cells.*spend='100 %'"
+    ) as on:
         learned = life.learn("a", X, y)
     assert on[0].filename == __file__
     assert 0 < learned.receipt.cells <= 3000
