@@ -42,7 +42,7 @@ _COMMANDS = {
     ),
     "ask": (
         "predict",
-        "Ask about one row, cell by cell, until every task is answered. It goes on after a break.",
+        "Ask about one row, cell by cell, until every task is answered, later too with --id.",
     ),
     "outcomes": (
         "predict",
@@ -52,10 +52,7 @@ _COMMANDS = {
         "bill",
         "List the learned tasks; or show a task: what it cost, how good it is, its model.",
     ),
-    "bill": (
-        "bill",
-        "What each task bought, reused, avoided and cost; what is spent and reserved in all.",
-    ),
+    "bill": ("bill", "What each task bought, reused and cost; what is spent and reserved in all."),
     "resolve": ("bill", "List open purchases, or say what became of one, or of all."),
     "report": (
         "report",

@@ -60,6 +60,8 @@ def test_a_year_in_the_clinic_is_typed(year: tuple[Path, str]) -> None:
     assert "A prediction costs at most" in said
     assert "rows are answered and written" in said and "larger --budget" in said
     assert "never predicted" in said and "nobody" in said and "80 outcomes" in said
+    bought = re.search(r"(\d+) cells bought for .*: (\d\.\d) a row", said)
+    assert float(bought[2]) > 5, "of the rows that were answered before the budget ended"
     assert "Sepsis@2" in said
     assert (folder / "clinic.html").stat().st_size > 50_000
     assert not re.search(r"Traceback|Warning|life\.\w+\(|Lifetime", said)

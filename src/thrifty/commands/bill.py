@@ -51,7 +51,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def bill(store: StorePlace, lifetime: LifetimeName = None, as_json: AsJson = False) -> None:
-        """What each task bought, reused, avoided and cost; what is spent and reserved in all."""
+        """What each task bought, reused and cost; what is spent and reserved in all."""
         life = open_lifetime(store, lifetime)
         rows, balance, waiting = life._bill_rows(), life.balance(), life.ledger.open_purchases()
         if as_json:

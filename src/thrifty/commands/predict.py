@@ -210,7 +210,7 @@ def _write(
         print_json({"task": task, **_said(ids, made), **lacking, "receipt": made.receipt.to_dict()})
         return
     columns: Columns = {"id": list(ids), **_columns(task, made), **_costs(made.receipt)}
-    _write_rows(columns, out, made.receipt)
+    _write_rows(columns, out, made.receipt, int(made.answered.sum()))
 
 
 def _write_jointly(
@@ -228,7 +228,8 @@ def _write_jointly(
         # Two tasks may have classes of the same name: a column says whose probability it holds.
         named = _columns(name, part).items()
         columns |= {key if key == name else f"{name}: {key}": value for key, value in named}
-    _write_rows({**columns, **_costs(made.receipt)}, out, made.receipt)
+    answered = int(np.sum(next(iter(made.values())).answered))
+    _write_rows({**columns, **_costs(made.receipt)}, out, made.receipt, answered)
 
 
 def _said(ids: Sequence[str], made: Prediction) -> Json:
@@ -267,7 +268,9 @@ def _costs(receipt: PredictionReceipt) -> Columns:
     return {"cells": [int(c) for c in cells], "cost": [float(c) for c in costs]}
 
 
-def _write_rows(columns: Columns, out: Path | None, receipt: PredictionReceipt) -> None:
+def _write_rows(
+    columns: Columns, out: Path | None, receipt: PredictionReceipt, answered: int
+) -> None:
     """A table of answers, printed or written; beside it, what they cost."""
     rows = [no_formulas(row) for row in (list(columns), *zip(*columns.values()))]
     if out is None:
@@ -275,7 +278,7 @@ def _write_rows(columns: Columns, out: Path | None, receipt: PredictionReceipt) 
     else:
         with out.open("w", newline="", encoding="utf-8") as target:
             csv.writer(target).writerows(rows)
-    each = f"{receipt.cells / receipt.n_examples:.1f} a row, " if receipt.n_examples else ""
+    each = f"{receipt.cells / answered:.1f} a row, " if answered else ""
     typer.echo(f"{bought_for(receipt)}: {each}{receipt.reused_cells:,} reused.", err=True)
 
 

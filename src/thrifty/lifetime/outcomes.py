@@ -118,7 +118,7 @@ class Monitor:
         if self.auroc is not None and self.auroc_learned is not None:
             told += f"; AUROC {self.auroc:.3f}, {self.auroc_learned:.3f} when it was learned"
         if self.expected is not None and self.seen is not None:
-            told += f"; {self.expected:.1%} expected, {self.seen:.1%} came"
+            told += f"; predicted rate {self.expected:.1%}, observed {self.seen:.1%}"
         return f"{told}){self._moved_text()}"
 
     def _moved_text(self) -> str:

@@ -93,7 +93,7 @@ def summary(view: LifetimeView) -> list[str]:
         learned = (
             f"{counted(len(view.tasks), 'task')} learned over {counted(widest, 'feature')}, from "
             f"{counted(cells, 'cell')}: {share(cells, view.everything)} of the "
-            f"{view.everything:,} there are to buy."
+            f"{view.everything:,} cells of these tasks."
         )
         said = [learned, *_paid(view)]
     if view.ledger is not None and view.ledger.in_doubt:
@@ -266,7 +266,7 @@ def _monitor_row(one: Monitor, view: LifetimeView) -> Json:
     if one.auroc is not None and one.auroc_learned is not None:
         quality = f"{one.auroc:.3f} ({one.auroc_learned:.3f} when it was learned)"
     if one.expected is not None and one.seen is not None:
-        calibration = f"{one.expected:.1%} expected, {one.seen:.1%} came"
+        calibration = f"predicted {one.expected:.1%}, observed {one.seen:.1%}"
     named = ", ".join(f"{m.feature} ({m.distance:.2f})" for m in one.moved[:5])
     more = f" and {len(one.moved) - 5} more" if len(one.moved) > 5 else ""
     return {

@@ -316,8 +316,8 @@ def _outcomes(watched: list[Monitor]) -> Picture:
         "outcomes",
         "Observed outcomes",
         f"{told}. Left, the AUROC of the present version on them, beside the figure from held-out "
-        "rows when it was learned; right, the share of the class of interest that was expected, "
-        "and that came.",
+        "rows when it was learned; right, the share of the class of interest that was predicted, "
+        "and that was observed.",
         partial(_draw_outcomes, monitors=watched),
         height=0.3 + 2.3 * len(watched),
     )
@@ -381,9 +381,9 @@ def _draw_auroc(axes: Axes, one: Monitor) -> None:
 def _draw_calibration(axes: Axes, one: Monitor) -> None:
     places, periods = list(range(len(one.periods))), one.periods
     seen, low = [p.seen for p in periods], [p.seen_low for p in periods]
-    _points(axes, places, seen, low, [p.seen_high for p in periods], "came, 95 %")
+    _points(axes, places, seen, low, [p.seen_high for p in periods], "observed, 95 %")
     axes.plot(places, [p.expected for p in periods], "s--", color=SERIES[1], markersize=4,
-              linewidth=1, label="expected")  # fmt: skip
+              linewidth=1, label="predicted")  # fmt: skip
     axes.set_ylim(0, min(1.02, 1.15 * max(p.seen_high for p in periods)))
 
 
