@@ -72,6 +72,8 @@ class SimulatedProvider:
         self.happened: Counter[str] = Counter()
         self._had: set[tuple[str, str]] = set()
         self._keys: dict[str, Bill] = {}
+        #: what each of these calls has paid for, for the first time
+        self._paid_by: dict[str | None, set[tuple[str, str]]] = {}
         self._coming = 0
 
     async def plain(self, ids: Sequence[object], names: Sequence[str]) -> object:
@@ -158,11 +160,15 @@ class SimulatedProvider:
     ) -> None:
         self._coming -= 1
         (purchase, believed), tried = told, kind == "tried"
+        # where failures become gaps, an answer that is none is asked for again: nothing came of it,
+        # also where it was the answer to a call that is repeated under its key
+        none = kind == "malformed" and self.plan.room == "gaps"
         if key is not None and key in self._keys:
             billed += [self._keys[key], self._keys[key]]
+            if none:
+                self._had -= self._paid_by.pop(key, set())
             return
-        # where failures become gaps, an answer that is none is asked for again
-        none = kind == "malformed" and self.plan.room == "gaps"
+        had = set(self._had)
         costs, ids, price = [], [i for i in ids if self._is_billed(failed.get(i, ""))], 0
         for example in ids:
             listed = self.plan.billed(example, names, self._had)
@@ -175,6 +181,7 @@ class SimulatedProvider:
                 continue
             self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
             self._had |= {(n, example) for n in names}
+        self._paid_by[key] = self._had - had
         some = tuple(ids), tuple(names), tuple(costs)
         free = believed and not price
         failed = dict.fromkeys(ids, "billed") if tried else failed
