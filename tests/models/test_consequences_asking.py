@@ -142,3 +142,14 @@ def test_with_nothing_asked_the_answer_is_the_share_of_all_rows(naive):
     X, _ = overconfident(np.random.default_rng(5), 3)
     p = naive.predict("ill", X, spend=0).probabilities[:, 1]
     assert np.allclose(p, 0.2, atol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_first_answer_is_worth_its_price_whatever_the_class_shares_are(seed):
+    """All rows begin alike, but for the last bit of what is computed twice: none stops there."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(391 + seed, 4))
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("ill", X[:190], X[:190, 1] + 0.1 * rng.normal(size=190) > 0.3, spend="100 %")
+    made = life.predict("ill", X[190:], stop=Worth(errors=[100, 100]))
+    assert (made.receipt.cells_per_row > 0).all(), set(made.stopped)

@@ -66,6 +66,7 @@ def expected_falls(prefixes: Prefixes, rule: StoppingRule) -> ExpectedFalls:
     edges, falls = [], []
     for k in range(len(prefixes)):
         cut = np.unique(np.quantile(present[k], np.linspace(0, 1, GROUPS + 1)[1:-1]))
+        cut += 1e-9  # rows alike but for the last bit are in one group
         group = np.searchsorted(cut, present[k], side="right")
         size = np.bincount(group, w, len(cut) + 1)
         loss = np.bincount(group, w * present[k], len(cut) + 1)
@@ -75,7 +76,8 @@ def expected_falls(prefixes: Prefixes, rule: StoppingRule) -> ExpectedFalls:
             fell = np.bincount(group, w * (real[k] - real[j]), len(cut) + 1)
             ratio = fell.sum() / max(loss.sum(), 1e-12)
             mean = np.divide(fell, size, out=np.zeros_like(fell), where=size > 0)
-            usual = ratio * np.divide(loss, size, out=np.zeros_like(loss), where=size > 0)
+            usual = np.full_like(loss, loss.sum() / size.sum())  # of a group without rows
+            usual = ratio * np.divide(loss, size, out=usual, where=size > 0)
             table[:, j - k - 1] = (rows * mean + PULL * usual) / (rows + PULL)
         edges.append(cut)
         falls.append(table)
