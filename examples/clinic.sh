@@ -53,7 +53,7 @@ PYTHON
 
 cat > clinic.yaml <<'YAML'
 store: clinic.db
-source: {csv: januar.csv, id: Patient, name: ward, na: ["-", n.d.]}
+source: {csv: januar.csv, id: Patient, na: ["-", n.d.]}
 prices:
   per_feature: {Alter: 0, Fieber: 0, CRP: 6, Leukozyten: 4, Hb: 4, Kreatinin: 5, TSH: 22}
   orders: {small panel: [9, [CRP, Leukozyten, Hb]]}

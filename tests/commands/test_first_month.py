@@ -117,7 +117,7 @@ def test_a_column_that_was_a_label_needs_no_price_and_a_new_one_is_left_out_or_p
     text = (ward / "clinic.yaml").read_text()
     (ward / "late.yaml").write_text(re.sub(r"  - {name: ill.*\n", "", text))
     run("learn", ward / "late.yaml")
-    pd.read_csv(ward / "feb.csv").assign(new=1.5).to_csv(ward / "more.csv", index=False)
+    pd.read_csv(ward / "feb.csv").assign(new=range(80)).to_csv(ward / "more.csv", index=False)
     typed = ["learn", ward / "more.csv", "--label", "ill", "--update", "--id", "patient"]
     typed += ["--store", ward / "clinic.db", "--spend", "90 EUR"]
     refused = said(run(*typed, ok=False))

@@ -139,3 +139,64 @@ def test_whole_numbers_are_amounts_unless_they_are_said_to_be_classes(clinic):
     assert "R squared" in told
     kinds = ("--kinds", "Alter=category", "--store", "b.db")
     assert "class" in run("learn", "jan.csv", "--label", "Alter", *kinds, ok=False)[1]
+
+
+def test_a_task_file_leaves_out_what_a_table_leaves_out_and_says_so_once(clinic):
+    (clinic / "k.yaml").write_text(
+        "source: {csv: jan.csv, id: Nr}\ntasks: [{name: Sepsis, label: Sepsis, spend: 50 %}]\n"
+    )
+    assert "'Aufnahme' holds dates" in run("quote", "k.yaml")[1]
+    _, told = run("learn", "k.yaml")
+    assert "'Aufnahme' holds dates" in told and "the same on every row: 'Notiz', 'Klinik'" in told
+    assert "left out" not in run("predict", "k.yaml")[1]
+
+
+def test_a_label_of_one_file_is_no_feature_of_another(clinic):
+    """Next month's table is a source of its own name; its label columns are labels all the same."""
+    (clinic / "k.yaml").write_text(
+        "store: jan.db\nsource: {csv: jan.csv, id: Nr, name: ward}\n"
+        "tasks: [{name: Sepsis, label: Sepsis, spend: 50 %}, {name: Hb, label: Hb, spend: 20 %}]\n"
+    )
+    run("learn", "k.yaml")
+    write(clinic / "feb.csv", 80, 1)
+    more = ("--id", "Nr", "--store", "jan.db", "--spend", "50 %", "--update")
+    _, told = run("learn", "feb.csv", "--label", "Sepsis", *more)
+    assert "Hb" not in re.search(r"features: (.*?) \(", told)[1], told
+    with thrifty.Lifetime.open("jan.db") as life:
+        assert "Hb" not in life["Sepsis"].model.feature_names_
+        assert life["Hb"].quality.r2 is not None, "marks among its numbers are no classes"
+
+
+def test_a_code_for_gaps_is_no_class(clinic):
+    text = (clinic / "jan.csv").read_text("utf-8-sig").replace(";NEIN", ";-", 4)
+    (clinic / "jan.csv").write_text(text, encoding="utf-8-sig")
+    assert "have no label" in run(*LEARN, "--na", "-")[1]
+    with thrifty.Lifetime.open("jan.db") as life:
+        assert sorted(str(c).lower().strip() for c in life["Sepsis"].model.classes_) == [
+            "ja",
+            "nein",
+        ]
+
+
+def test_an_interview_takes_gaps_and_words_as_learning_took_them(clinic):
+    """Remarks that were found to be gaps, marks for gaps, words in any case."""
+    lines = [line.split(";") for line in (clinic / "jan.csv").read_text("utf-8-sig").splitlines()]
+    at = lines[0].index("Sepsis")
+    fever = ["Fieber", *(["ja", "nein"][i % 2] for i in range(300))]
+    text = "\n".join(";".join([*r[:at], f, r[at]]) for r, f in zip(lines, fever))
+    (clinic / "jan.csv").write_text(text, encoding="utf-8-sig")
+    run(*LEARN)
+    words = {"CRP": "Probe verloren", "Hb": "-", "Laktat": "n.d.", "Alter": "40", "Fieber": " JA "}
+    with thrifty.Lifetime.open("jan.db") as life:
+        asked = life.ask("Sepsis")
+        while (wanted := asked.next) is not None:
+            asked.tell(words.get(wanted.feature, "1.200,50"))
+        assert asked.known["CRP"] is None and asked.known.get("Hb") is None
+        assert asked.known.get("Fieber", "ja") == "ja"
+
+
+def test_an_interview_answers_in_commands(clinic):
+    run(*LEARN)
+    typed = ["ask", "jan.db", "--task", "Sepsis"]
+    said = CliRunner().invoke(app, typed, input="hoch\nq\n").output
+    assert "is a number; got 'hoch'. return alone says" in said and "skip()" not in said

@@ -202,6 +202,9 @@ class _Session:
         life, spec = self.life, self.spec
         tasks = _wanted(spec, only, "learn")
         opened = open_source(spec, Knowledge.of_life(life))
+        for label in life._labels_of(None) - life._features:  # of whichever file
+            if label in opened.source.feature_names:
+                life._note_label(opened.source, label)
         self._name_features(opened.source.feature_names, life._labels_of(opened.source))
         new = []
         for task in tasks:
@@ -290,7 +293,7 @@ def _prices(life: Lifetime, source: Source) -> dict[str, float]:
 
 def _wanted(spec: TaskFile, only: list[str] | None, verb: str) -> list[TaskSpec]:
     """The tasks of a file that were named; all where none was."""
-    if not spec.tasks and spec.lenient:
+    if not spec.tasks and spec.is_table:
         columns = ", ".join(map(repr, open_source(spec).source.feature_names[:_NAMED]))
         raise BadInput(f"say which column to {verb} with --label; there are {columns}.")
     if not spec.tasks:

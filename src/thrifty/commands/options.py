@@ -183,6 +183,7 @@ _IN_COMMANDS = (
     (r"features=\[\.\.\.\] says otherwise", "--feature says otherwise"),
     (r"thrifty\.Sure\(probability\)", "--sure P"),
     (r"thrifty\.Models\(\)", "family: Models"),
+    (r"skip\(\) says", "return alone says"),
     (r"duplicates='(\w+)' or '(\w+)'", r"--duplicates \1 or \2"),
     (r"the budget\b(?= or|\.$)|budget=\.\.\.", "--budget"),
     (r"(?<=\. )X (lacks|has)\b", r"The file \1"),

@@ -25,6 +25,7 @@ from thrifty.commands.options import (
     StorePlace,
     SureOf,
     TotalBudget,
+    in_commands,
     money,
     no_formulas,
     open_lifetime,
@@ -313,17 +314,10 @@ def _told(interview: Interview, wanted: Wanted, paid: bool) -> bool:
             if not said:
                 interview.skip()
             else:
-                interview.tell(said if wanted.words else _number(said), paid=paid)
+                interview.tell(said, paid=paid)
             return True
         except BadInput as error:
-            typer.echo(str(error))
-
-
-def _number(said: str) -> object:
-    try:
-        return float(said.replace(",", "."))
-    except ValueError:
-        return said
+            typer.echo(visible(in_commands(str(error))))
 
 
 # -- outcomes ------------------------------------------------------------------------------------

@@ -65,8 +65,8 @@ class TaskFile:
     prices: PricesLike
     budget: Budget | None
     tasks: tuple[TaskSpec, ...]
-    #: leave out columns that cannot be features, and say so, instead of stopping at them
-    lenient: bool = False
+    #: whether it stands for a table that was named in its place
+    is_table: bool = False
 
 
 def read_any_file(
@@ -136,7 +136,7 @@ def _of_table(path: Path, labels: Sequence[str]) -> TaskFile:
         prices=None,
         budget=None,
         tasks=tuple(TaskSpec(label, label) for label in labels),
-        lenient=True,
+        is_table=True,
     )
 
 

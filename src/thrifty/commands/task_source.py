@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -21,14 +21,14 @@ import numpy as np
 import typer
 
 from thrifty.cells import Source
-from thrifty.cells.sources.gaps import Codes, read_na, with_censored, with_na
+from thrifty.cells.sources.gaps import Codes, read_na, with_censored, with_na, without_na
 from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
 from thrifty.commands.options import in_commands, visible
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.lifetime.feature_matching import kinds_here
-from thrifty.typing import Fields, JsonLike
+from thrifty.typing import AnyArray, Fields, JsonLike
 from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
@@ -87,18 +87,20 @@ class OpenedSource:
 class Knowledge:
     """What a lifetime and a model know of columns: kinds that were told, words of categories.
 
-    ``features``: what its tasks know; none where nothing is learned yet.
+    ``features``: what its tasks know; none where nothing is learned yet. ``asks``: whether rows are
+    to be answered, nothing learned.
     """
 
     kinds: JsonLike = field(default_factory=dict)
     words: JsonLike = field(default_factory=dict)
     na: Codes = field(default_factory=dict)
     features: frozenset[str] = frozenset()
+    asks: bool = False
 
     @classmethod
     def of_life(cls, life: Lifetime, words: JsonLike | None = None) -> Self:
-        """What a lifetime knows by now."""
-        return cls(life._kinds, words or {}, life._na, life._features)
+        """What a lifetime knows by now; ``words``: those of the models that are to answer."""
+        return cls(life._kinds, words or {}, life._na, life._features, words is not None)
 
     def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.
@@ -138,7 +140,12 @@ def _open(file: TaskFile, known: Knowledge) -> OpenedSource:
 
 def _gaps(file: TaskFile) -> bool:
     """Whether gaps are values: as the file says, else where the family reads them."""
-    return bool(file.source.get("allow_missing", file.family.get("name", "Models") == "Models"))
+    return bool(file.source.get("allow_missing", _is_default(file)))
+
+
+def _is_default(file: TaskFile) -> bool:
+    """Whether the family is the one that reads tables as they come."""
+    return str(file.family.get("name", "Models")) == "Models"
 
 
 def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
@@ -154,9 +161,9 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     as_words = {label for label in labels if told.pop(label, None) == "category"}
     kinds = known.of(frame[list(features)], told)
     na = with_na(known.na, read_na(with_censored(given.get("na"), given.get("censored")))) or None
-    if file.lenient and not given.get("features"):
-        features = _usable(frame, features, kinds, na or {}, known.features, not file.tasks)
-        if "id" not in given:
+    if not given.get("features"):
+        features = _usable(file, frame, features, kinds, na or {}, known)
+        if file.is_table and "id" not in given:
             _hint_at_ids(frame[features])
     table, present = frame[list(features)], None
     if given.get("gaps_known"):  # what is empty in the file costs nothing to know
@@ -174,9 +181,26 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         present=present,
     )
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
-    for label in as_words:
-        rest[label] = [None if v != v else _word(v) for v in rest[label]]
+    for label in labels:
+        rest[label] = _as_labels(frame[label].to_numpy(), label, na or {}, label in as_words)
     return OpenedSource(source, source.examples or (), rest)
+
+
+def _as_labels(column: AnyArray, name: str, na: Codes, as_words: bool) -> list[object]:
+    """A label column: codes for gaps are no labels; numbers are read like those of features."""
+    coded = without_na(column, name, na)
+    listed: list[object] = coded.tolist()
+    if as_words:
+        return [None if v != v else _word(v) for v in listed]
+    if coded.dtype.kind != "O" or all(v is None or isinstance(v, bool) for v in listed):
+        return listed
+    try:
+        read = read_column(coded, name, na=na)
+    except BadInput:  # dates or texts, of which learning says what they are
+        return listed
+    if read.categories is not None:
+        return listed
+    return [None if v != v else _plain(v) for v in read.values.tolist()]
 
 
 def _has_column(frame: pandas.DataFrame, name: str, where: str, what: str = "") -> None:
@@ -195,13 +219,15 @@ def _word(value: object) -> str:
 
 
 def _usable(
-    frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes, known: Set[str],
-    quiet: bool,
+    file: TaskFile, frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes,
+    known: Knowledge,
 ) -> list[str]:  # fmt: skip
-    """The columns that can be features; the others are said, with why, unless quiet.
+    """The columns that can be features; to whoever learns the others are said, with why.
 
-    A column that is empty, or the same on every row, is one only where it is known from before.
+    A column that is empty, or the same on every row, is one only where it is known from before, or
+    where the family says which columns it needs.
     """
+    whole = len(frame) > 1 and _is_default(file)
     usable: list[str] = []
     same: list[str] = []
     said: list[str] = []
@@ -209,7 +235,7 @@ def _usable(
         if name in kinds:
             usable.append(name)
             continue
-        if name not in known and len(frame) > 1 and frame[name].nunique(dropna=False) < 2:
+        if whole and name not in known.features and frame[name].nunique(dropna=False) < 2:
             same.append(repr(name))
             continue
         try:
@@ -222,7 +248,7 @@ def _usable(
             usable.append(name)
     if same:
         said.append(f"left out, empty or the same on every row: {', '.join(same)}")
-    for line in said if not quiet else ():
+    for line in said if file.tasks and not known.asks else ():
         typer.echo(visible(line), err=True)
     return usable
 

@@ -20,7 +20,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.ledger.purge import purged_since
 from thrifty.cells.sources.checks import one_form
-from thrifty.cells.sources.gaps import as_written, censored_of
+from thrifty.cells.sources.gaps import GAPS, as_written, censored_of, without_na
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
@@ -199,8 +199,8 @@ class Interview:
         wanted = self._check_wanted(feature)
         f, name = self._features.index(wanted.feature), wanted.feature
         gap = False
-        if isinstance(value, str) and not wanted.words:
-            value = as_written(value, censored_of(self._doors.settings.na))
+        if isinstance(value, str):
+            value = self._as_learned(name, value, wanted.words)
             gap = value is None
         self._values[0, f] = np.nan if gap else self._number(name, value)
         try:
@@ -234,6 +234,17 @@ class Interview:
                 "the wanted cell first."
             )
         return wanted
+
+    def _as_learned(self, feature: str, text: str, words: Sequence[str]) -> object:
+        """What learning would read: a word in any case, a number as it is written, None: a gap."""
+        codes = self._doors.settings.na or {}
+        (read,) = without_na(np.array([text], dtype=object), feature, codes).tolist()
+        if read is None:
+            return None
+        if words:
+            alike = [word for word in words if word.casefold() == text.strip().casefold()]
+            return alike[0] if len(alike) == 1 else text
+        return None if text.strip().lower() in GAPS else as_written(text, censored_of(codes))
 
     def _number(self, feature: str, value: object) -> float:
         words = self._words(feature)

@@ -894,8 +894,8 @@ class Lifetime:
         if source.name:
             self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
-    def _labels_of(self, source: Source) -> set[str]:
-        """Columns of a named source that were noted as labels."""
+    def _labels_of(self, source: Source | None) -> set[str]:
+        """Columns of a named source that were noted as labels; None: of any."""
         return self._state.labels_of(source)
 
     def close(self) -> None:

@@ -246,11 +246,12 @@ class LifetimeState:
                     self._ledger = Ledger(book, self.settings.budget)
         return self._ledger
 
-    def labels_of(self, source: Source) -> set[str]:
-        """Columns of a named source that were noted as labels of tasks before."""
-        if not (source.name and self.has_ledger):
+    def labels_of(self, source: Source | None) -> set[str]:
+        """Columns of a named source that were noted as labels of tasks before; None: of any."""
+        name = None if source is None else source.name
+        if not self.has_ledger or (source is not None and not name):
             return set()
-        found: set[str] = self.ledger.book.read(lambda pages: pages.labels_of(source.name))
+        found: set[str] = self.ledger.book.read(lambda pages: pages.labels_of(name))
         return found
 
     def source_of(

@@ -415,10 +415,10 @@ class TaskPages(Statements):
             for r, t, a, o, at, d in self._rows(columns, "predictions", order, *given)
         ]
 
-    def labels_of(self, source: str) -> set[str]:
-        """Columns that were a label of this source."""
-        rows = self._run("SELECT name FROM label_columns WHERE source = ?", (source,))
-        return {str(name) for (name,) in rows}
+    def labels_of(self, source: str | None) -> set[str]:
+        """Columns that were a label of this source; None: of any."""
+        rows = self._run("SELECT source, name FROM label_columns")
+        return {str(name) for where, name in rows if source in (None, where)}
 
     def note_label(self, source: str, name: str) -> None:
         self._run(

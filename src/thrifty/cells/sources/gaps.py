@@ -49,6 +49,8 @@ Codes = Mapping[str, Sequence[object]]
 #: under this the codes say how values beyond a limit are read, so that both are kept together
 _LIMITS = "<limits>"
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?$")
+#: with both, 1.200,50 or 1,200.50
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+)$")
 #: beyond a limit of detection: <5, >= 100
 _CENSORED = re.compile(r"\s*(?:[<>≤≥]=?|=[<>])\s*([+-]?[\d.,]*\d(?:[eE][+-]?\d+)?)\s*$")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?$")
@@ -195,6 +197,8 @@ def may_halve(text: str) -> bool:
 def as_written(text: str, censored: str | None = None) -> float | str | None:
     """A number as columns of numbers write it; the text itself where it is none, None: a gap.
 
+    >>> as_written("1.200,50"), as_written("1,200.5")
+    (1200.5, 1200.5)
     >>> as_written("1,5"), as_written("<5"), as_written("1,5e3"), as_written("high")
     (1.5, 5.0, 1500.0, 'high')
     >>> as_written("<0,5", "half"), as_written(">100", "half"), as_written("<5", "gap")
@@ -203,12 +207,20 @@ def as_written(text: str, censored: str | None = None) -> float | str | None:
     limit = limit_of(text)
     said = (text if limit is None else limit).strip()
     try:
-        number = float(said.replace(",", ".") if _COMMA.match(said) else said)
+        number = float(_with_a_point(said))
     except ValueError:
         return text
     if limit is not None and censored == "gap":
         return None
     return number / 2 if limit is not None and censored == "half" and may_halve(text) else number
+
+
+def _with_a_point(said: str) -> str:
+    """A number with commas as Python writes it, where the commas can mean one thing only."""
+    if _GROUPED.match(said):
+        first, last = (".", ",") if said.rindex(",") > said.rindex(".") else (",", ".")
+        return said.replace(first, "").replace(last, ".")
+    return said.replace(",", ".") if _COMMA.match(said) else said
 
 
 def say_limits(name: str, texts: Sequence[str], n: int) -> None:
