@@ -1,7 +1,7 @@
 """Lets Markdown read our docstrings.
 
 Short ones show an example without a heading: without a fence, Markdown would take its brackets for
-links. And Sphinx's roles are not Markdown's.
+links. Sphinx's roles are not Markdown's, and what to see also is a list.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def fenced(text: str) -> str:
     for i, line in enumerate(lines):
         if i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1].strip()):
             section = line.strip()
+        elif section == "See Also" and " : " in line:
+            line = re.sub(r"^(.+?) : ", lambda found: f"- `{found[1]}`: ", line)
         if inside and not line.strip():
             out.append("```")
             inside = False

@@ -22,6 +22,8 @@ _MODULES = {
     "What a lifetime gives": "thrifty.results",
     "More estimators": "thrifty.estimators",
     "Stopping rules of your own": "thrifty.stopping",
+    "Families of your own": "thrifty.protocol",
+    "Stores": "thrifty.stores",
     "Streams for experiments": "thrifty.streams",
     "Bounds as numbers": "thrifty.bounds",
     "Looking": "thrifty.report",

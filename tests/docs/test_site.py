@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_public_names import BY_MODULE
+
 pytest.importorskip("mkdocs", reason="make docs builds the site and runs these")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,8 +51,10 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     import thrifty
 
     page = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    missing = [n for n in thrifty.__all__ if not re.search(rf'id="thrifty\.[\w.]*\b{n}\b', page)]
+    names = {*thrifty.__all__, *" ".join(BY_MODULE.values()).split()}
+    missing = [name for name in names if not re.search(rf'id="thrifty\.[\w.]*\b{name}\b', page)]
     assert missing == []
+    assert page.count("See Also") > 50
 
 
 def test_the_site_asks_nobody_else(site: Path) -> None:
@@ -67,4 +71,6 @@ def test_examples_without_a_heading_are_fenced() -> None:
     text = "Sum of :class:`~thrifty.Trees`.\n\n>>> [(1, 2), (3, 4)]\n[(1, 2)]"
     read = fenced(text)
     assert "Sum of `thrifty.Trees`." in read
+    see = fenced("One.\n\nSee Also\n--------\nthrifty.Sure : when sure\nthrifty.Worth : by errors")
+    assert see.endswith("- `thrifty.Sure`: when sure\n- `thrifty.Worth`: by errors")
     assert "```pycon\n>>> [(1, 2), (3, 4)]\n[(1, 2)]\n```" in read
