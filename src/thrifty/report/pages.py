@@ -113,7 +113,7 @@ def _paid(view: LifetimeView) -> list[str]:
         said.append(f"Predictions have cost {view.money(balance.predictions)}.")
     if view.priced and balance.everything:
         said.append(
-            f"All of the same rows and features, each cell once, would have cost "
+            f"All values of the same rows, each paid once, would have cost "
             f"{view.money(balance.everything)}: {view.money(balance.saved)} saved."
         )
     if balance.left is not None:

@@ -276,7 +276,7 @@ def _quality(points: list[QualityPoint], view: LifetimeView) -> Picture:
         "How good the models are",
         f"{what[0].upper()}{what[1:]}, task by task. Every row is scored by a model fitted without "
         "it, and weighs as it was bought. The features were chosen with all rows, so that the "
-        f"figures lean a little to the good side.{rest}",
+        f"figures are slightly optimistic.{rest}",
         partial(_draw_quality, points=points, what=what),
         height=_height(len(points)),
     )
@@ -492,7 +492,7 @@ def _prediction(view: LifetimeView, prices: list[PredictionPrice]) -> Picture:
     return Picture(
         "prediction",
         "The price of one prediction",
-        f"What all that a model may ask of a new row costs, by task: {mean} on average. A "
+        f"The price of all values that a model may ask of a new row, by task: {mean} on average. A "
         f"prediction that stops early, or finds values that are owned, costs less.{so_far}",
         partial(_draw_prediction, prices=prices, what=_with_unit("a new row", view.unit)),
         height=_height(len(prices)),
