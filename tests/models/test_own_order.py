@@ -75,6 +75,9 @@ def test_latent_classes_ask_and_come_back_from_the_store(tmp_path, monkeypatch):
     with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
         life.learn("task", X, y, spend="100 %")
         before = life.predict("task", new.copy(), per_row=3)
+        within = life.predict("task", new.copy(), spend=400.0)
+        # rows that are clear leave what others need, and nothing is bought once it is spent
+        assert list(within.stopped).count("sure") > 100 and within.receipt.cost <= 400
     with thrifty.Lifetime.open(tmp_path / "life.db") as again:
         after = again.predict("task", new.copy(), per_row=3)
         ((_, made),) = again["task"].model._prefixes.values()

@@ -119,7 +119,11 @@ def plan_for(prefixes: Prefixes, mean: float) -> StoppingPlan:
 
 
 def _alike(more: Floats, weights: Floats) -> bool:
-    """Whether the mean of what rows lose more is within two standard errors."""
+    """Whether the mean of what rows lose more is within two standard errors.
+
+    >>> _alike(np.array([0.5, -0.4, 0.2]), np.ones(3)), _alike(np.array([0.5, 0.4]), np.ones(2))
+    (True, False)
+    """
     share = weights / weights.sum()
     mean = float(share @ more)
     return mean <= 2 * float(np.sqrt(share**2 @ (more - mean) ** 2))
