@@ -149,7 +149,7 @@ def test_alternatives_with_other_answers_are_refused():
         kinds={"a": ["low", "high"], "b": ["low", "none"]}, name="lab",
         prices=thrifty.PriceList([1, 2], alternatives={"t": ["a", "b"]}),
     )  # fmt: skip
-    with pytest.raises(BadInput, match="answered differently"):
+    with pytest.raises(BadInput, match="with different answers"):
         _ = thrifty.protocol.Cells(mixed, ledger=thrifty.Lifetime().ledger).alternatives
     for given, said in (
         ({"t": ["a"]}, "two or more"),
