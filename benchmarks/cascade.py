@@ -9,6 +9,8 @@ with confidence .95, dollars for a thousand questions, labels for learning and t
   (``pip install --group baselines``); the best of them all is chosen in hindsight
 - in hindsight: members, thresholds and corrections of the chain chosen with every label known, and
   what our certificate then takes
+- nothing certified: the least that one member, and two in a chain, could cost with every label
+  known for nothing: what no certificate can better
 
 "kept": runs whose answers agree as often as promised, with a 95 % interval (Clopper and Pearson).
 ``--times 10`` asks the questions ten times over, as a picture of a larger bank.
@@ -181,6 +183,30 @@ def hindsight(bank: Bank, level: float, seeds: range) -> list[Run]:
     return found
 
 
+def nothing_certified(bank: Bank, level: float, members: tuple[int, ...]) -> float:
+    """The least dollars with thresholds set by every label, of one member or of two in a chain.
+
+    The surest answers of the first are kept, its least sure rows go to the oracle at once, the rest
+    to the last member, whose least sure rows go to the oracle until the level is reached.
+    """
+    n, last, best = len(bank.oracle), members[-1], math.inf
+    usd, wrong = bank.usd.mean(axis=0), bank.codes != bank.oracle[:, None]
+    surest = np.argsort(-bank.sure[:, members[0]], kind="stable")
+    steps = range(0, n, n // 60) if len(members) > 1 else (0,)
+    for kept, left_out in itertools.product(steps, steps):
+        if kept + left_out > n:
+            continue
+        middle = surest[kept : n - left_out]
+        middle = middle[np.argsort(bank.sure[middle, last], kind="stable")]
+        errors = wrong[middle, last]
+        errors = wrong[surest[:kept], members[0]].sum() + errors.sum() - np.cumsum(errors)
+        enough = np.flatnonzero(errors <= (1 - level) * n)
+        if len(enough):
+            asked = usd[members[0]] * n * (len(members) > 1) + usd[last] * len(middle)
+            best = min(best, asked + usd[-1] * (left_out + enough[0] + 1))
+    return 1000 * best / n
+
+
 # -- tables -------------------------------------------------------------------------------------
 
 
@@ -215,6 +241,10 @@ def compare(bank: Bank, level: float, runs: int, peers: bool) -> None:
         costs[what] = line(what, few, level)
     best = min(costs, key=lambda what: costs[what])
     print(f"  the best two models: {best}", flush=True)
+    pairs = itertools.combinations(range(len(bank.names) - 1), 2)
+    one = min(nothing_certified(bank, level, (m,)) for m in range(len(bank.names) - 1))
+    two = min(nothing_certified(bank, level, pair) for pair in pairs)
+    print(f"  nothing certified: one member {one:.4f}, two {two:.4f} USD: {two / one:.3f} of it")
     line("in hindsight", hindsight(bank, level, range(min(runs, 40))), level, costs[best])
     learned = [ours(bank, level, seed) for seed in range(runs)]
     line("a chain that is learned", learned, level, costs[best])
