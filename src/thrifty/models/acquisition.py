@@ -42,13 +42,8 @@ __all__ = ["Bought", "acquire", "score_features"]
 # lists`, `single`); of most of them half or twice as much changes AP by less than .005.
 #: features of the last level for each root of the cells that the bill buys: spec, One learner
 _WIDTH = 0.25
-#: levels at most; where prices for a feature differ by more than a factor, at least
-_MOST_LEVELS, _LEAST_LEVELS, _ALIKE = 6, 3, 2.0
 #: rows of the first level at least
 _LEAST_ROWS = 5
-#: rows of a useful sample, the part of the bill that a sample of everything may take, and how many
-#: times the mean price of a feature others may cost that are sampled beyond that
-_SAMPLE, _PART, _TIMES = 12, 0.2, 3.0
 #: rows at which half of what a table can tell is learned, and the least share of the scores that a
 #: level keeps: 150 rows lose the one expensive test that decides, 0 choose few rows of all
 _HALF_ROWS, _KEPT = 60.0, 0.5
@@ -56,10 +51,6 @@ _HALF_ROWS, _KEPT = 60.0, 0.5
 #: for a feature than the mean they are, and than the next one; the part of all features they fill;
 #: rows, evenly apart, on which that is found
 _CHEAP, _CHEAPER, _GAP, _FILLS, _SPREAD_ROWS = 0.5, 2.0, 1.3, 0.125, 32
-#: features left out of which it is found what others tell of them: those with the largest scores
-_MOST_PREDICTED = 300
-#: rows of the first part where all can be bought
-_FIRST_ROWS = 64
 #: trees of a forest that scores; rows that it is grown on at most
 _TREES, _SCORED_ROWS = 30, 1500
 #: with a background known from so many samples, four rare rows to another; last, two others
@@ -208,12 +199,13 @@ class _Acquisition:
             self.offers.take(taken)
 
     def _all_levels(self) -> list[int]:
+        first_rows = 64  # rows of the first part where all can be bought
         if self.left >= self.whole - CENT:  # all of it can be had
             every = list(range(len(self.offers.units)))
             # in two parts, so that what a sample shows is said before all is bought
             self._buy(
                 self.offers.features(every),
-                min(self.rows.n_rows, max(_FIRST_ROWS, self.rows.n_rows // 8)),
+                min(self.rows.n_rows, max(first_rows, self.rows.n_rows // 8)),
             )
             self._buy(self.offers.features(every), self.rows.n_rows)
             self._score(self.offers.features(every))
@@ -254,14 +246,17 @@ class _Acquisition:
 
     def _sampled(self, least: int) -> list[int]:
         """Offers that are sampled at all: expensive ones only if a sample of all costs little."""
+        # rows of a useful sample, the part of the bill that a sample of everything may take, and
+        # how many times the mean price of a feature others may cost that are sampled beyond that
+        sample, part, times = 12, 0.2, 3.0
         self.offers.look_ahead(self._ahead())
         order = self.offers.cheapest_first()
         costs = self.offers.costs_along(order)
         n_features, cost = 0, 0.0
         for k, i in enumerate(order):
             new, after = len(self.offers.units[i]), float(costs[k])
-            scarce = _SAMPLE * after > _PART * self.left and cost * self.rows.n_rows > self.left
-            if k and scarce and after - cost > _TIMES * new * cost / n_features:
+            scarce = sample * after > part * self.left and cost * self.rows.n_rows > self.left
+            if k and scarce and after - cost > times * new * cost / n_features:
                 return order[:k]
             if k and least * after > self.left:  # fewer features on enough rows
                 return order[:k]
@@ -269,12 +264,14 @@ class _Acquisition:
         return order
 
     def _n_levels(self, kept: Sequence[int], bill: float) -> int:
+        # levels at most; where prices for a feature differ by more than a factor, at least
+        most_levels, least_levels, alike = 6, 3, 2.0
         cost, k = max(self.offers.cost(kept), CENT), len(self.offers.features(kept))
         width = max(_WIDTH * np.sqrt(bill / cost * k), 4.0)
-        levels = int(np.clip(round(np.log2(max(k / width, 1.0))), 0, _MOST_LEVELS))
+        levels = int(np.clip(round(np.log2(max(k / width, 1.0))), 0, most_levels))
         each = np.array([self.offers.cost([i]) / len(self.offers.units[i]) for i in kept])
-        if each.max() > _ALIKE * each.min():
-            levels = max(levels, min(_LEAST_LEVELS, len(kept) - 1))
+        if each.max() > alike * each.min():
+            levels = max(levels, min(least_levels, len(kept) - 1))
         while levels and bill / cost / (levels + 1) < _LEAST_ROWS:
             levels -= 1
         return levels
@@ -381,6 +378,9 @@ class _Acquisition:
 
         A feature that others predict is no loss: which features go together shows without labels.
         """
+        # features left out of which it is found what others tell of them: those with the largest
+        # scores
+        most_predicted = 300
         every = self.offers.features(path[0])
         share = self.score[every] / max(float(self.score[every].sum()), 1e-300)
         values, _ = self._block(every)
@@ -390,7 +390,7 @@ class _Acquisition:
         for i, some in enumerate(path):
             here = np.isin(every, self.offers.features(some))
             others = np.flatnonzero(~here)
-            most = others[np.argsort(-share[others], kind="stable")[:_MOST_PREDICTED]]
+            most = others[np.argsort(-share[others], kind="stable")[:most_predicted]]
             predicted = _predicted(np.hstack([free, values[:, here]]), values[:, most])
             found[i] -= float(share[others].sum() - share[most] @ predicted)
         return found

@@ -35,21 +35,8 @@ __all__ = [
     "steps_from", "way_of",
 ]  # fmt: skip
 
-# Set by hand, on made answers (tests/models/test_cascade.py); measured as they are by `python
-# benchmarks/two_answerers.py`.
-#: part of the money for rows on which both are bought
-_PILOT = 0.04
-#: rows of it where things are many, and pairs of cells without which nothing is decided
-_ROWS, _FEWEST = 40, 30
 #: pairs of all things that count beside a thing's own, at most
 _PRIOR = 100.0
-#: a cascade tells so much of what the expensive one tells at least, and the cheap one alone so much
-_LEAST, _AS_MUCH = 0.4, 0.9
-#: and so many times as much for the price
-_BETTER = 1.1
-#: a row is taken to cost so many times what the first rows show: the expensive one is asked more
-#: often where a label is rare, and the rows of a rare class are bought first
-_MORE = 1.1
 #: a prediction may cost this part of what the expensive ones alone cost: the most useful things are
 #: asked of the expensive one first. Chosen on rcv1s1_500, confirmed on medical
 _OUTRIGHT = 0.4
@@ -95,6 +82,9 @@ def way_of(joint: Floats, cheap: float, expensive: float) -> tuple[tuple[int, ..
     >>> way_of(np.diag([50.0, 50.0]), 0.1, 1.0)
     ((), False)
     """
+    # a cascade tells so much of what the expensive one tells at least, the cheap one alone so much,
+    # and so many times as much for the price
+    least, as_much, better = 0.4, 0.9, 1.1
     p = joint / joint.sum()
     whole = _entropy(p.sum(axis=0))
     said = p.sum(axis=1)
@@ -102,14 +92,14 @@ def way_of(joint: Floats, cheap: float, expensive: float) -> tuple[tuple[int, ..
         return (), True
     left = np.array([_entropy(row / row.sum()) if row.sum() > 0 else 0.0 for row in p])
     order = np.argsort(-left, kind="stable").tolist()
-    best, most = None, _BETTER
+    best, most = None, better
     by_chance = (len(p) - 1) ** 2 / (2 * joint.sum())  # few rows show more than there is (Miller)
     for n in range(len(order)):
         again = order[:n]
         told = (_told(p, again) - by_chance) / whole
         price = cheap + expensive * float(said[again].sum())
         ratio = told * expensive / max(price, 1e-12)
-        if told >= (_LEAST if again else _AS_MUCH) and ratio > most:
+        if told >= (least if again else as_much) and ratio > most:
             best, most = tuple(sorted(again)), ratio
     if best is not None:
         return best, False
@@ -140,6 +130,11 @@ def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[Ca
     Of three and more alternatives the two ends of the prices count, the others are features of
     their own. Numbers are left as they are.
     """
+    # Part of the money for rows on which both are bought, rows of it where things are many, and
+    # pairs of cells without which nothing is decided. Set by hand, as the other numbers here, on
+    # made answers (tests/models/test_cascade.py); measured as they are by `python
+    # benchmarks/two_answerers.py`.
+    pilot, rows, fewest = 0.04, 40, 30
     ends = [(several[0], several[-1]) for several in cells.alternatives]
     ends = [(c, d) for c, d in ends if _n_answers(cells, d) and not cells.absent[[c, d]].any()]
     prices = np.asarray(cells.prices, dtype=np.float64)
@@ -147,10 +142,10 @@ def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[Ca
     if not ends:
         return ()
     both = float(np.mean([prices[c] + prices[d] for c, d in ends]))
-    n = int(_PILOT * money / both)
-    if n < _FEWEST:
+    n = int(pilot * money / both)
+    if n < fewest:
         return ()
-    n_things = min(len(ends), max(1, n // _ROWS))
+    n_things = min(len(ends), max(1, n // rows))
     some = rng.permutation(cells.n_examples)[: n // n_things]
     things = rng.permutation(len(ends))[:n_things].tolist()
     asked = [ends[i] for i in things]
@@ -278,6 +273,9 @@ class CascadeCells(Cells):
     """
 
     def __init__(self, cells: Cells, steps: Sequence[CascadeStep]) -> None:
+        # a row is taken to cost so many times what the first rows show: the expensive one is
+        # asked more often where a label is rare, and the rows of a rare class are bought first
+        more = 1.1
         self.__dict__.update(cells.__dict__)  # the same account, meter and bill
         self._plain = cells
         climbed = [s for s in steps if not s.alone]
@@ -292,7 +290,7 @@ class CascadeCells(Cells):
         self._real = np.asarray(cells.prices, dtype=np.float64)
         self.prices = self._real.copy()
         for s in climbed:
-            share = min(1.0, _MORE * s.share)
+            share = min(1.0, more * s.share)
             self.prices[s.expensive] = self._real[s.cheap] + share * self._real[s.expensive]
         self.prices[self._hidden] = 0.0
         shape = (len(climbed), cells.n_examples)

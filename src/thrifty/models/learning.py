@@ -30,13 +30,8 @@ __all__ = [
     "with_steps",
 ]  # fmt: skip
 
-#: without a word on what to spend: this share of everything, and never less than what so many cells
-#: cost on average, since a small table teaches little by a tenth of it; set by hand
-_DEFAULT_SHARE, _DEFAULT_CELLS = 0.1, 30_000
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
-#: rows of a table at most: the parts of the stack take time that goes with them, and bring little
-_MOST_ROWS = 20_000
 #: of the features that are known at all, what must be known of a row for it to be in the table, and
 #: how many are enough in any case: of a wide table few are bought on most rows
 _KNOWN, _ENOUGH = 0.25, 25
@@ -145,12 +140,15 @@ def allowance_of(cells: Cells) -> float:
     >>> allowance_of(Cells(np.zeros((100, 20), dtype=bool)))
     2000.0
     """
+    # without a word on what to spend: this share of everything, and never less than what so many
+    # cells cost on average, since a small table teaches little by a tenth of it; set by hand
+    default_share, default_cells = 0.1, 30_000
     limit = cells.allowance
     if cells.spend is not None and limit is not None:
         return limit
     row = float(np.asarray(cells.shared_prices).sum())
     whole = row * cells.n_examples
-    default = max(_DEFAULT_SHARE * whole, _DEFAULT_CELLS * row / max(cells.n_features, 1))
+    default = max(default_share * whole, default_cells * row / max(cells.n_features, 1))
     return min(whole, default, *(() if limit is None else (limit,)))
 
 
@@ -199,11 +197,14 @@ def _background(
 
 def _table(cells: Cells, bought: Bought, target: TaskLabels, task: PartlyLabelled) -> Table:
     """A task's part of what was bought: the rows that have its label."""
+    # rows of a table at most: the parts of the stack take time that goes with them, and bring
+    # little
+    most_rows = 20_000
     features = bought.ranked(MOST_FEATURES)
     rows = bought.order
     if len(bought.free):  # known of every row; those that were bought come first
         rest = np.setdiff1d(np.flatnonzero(target.known), rows)
-        rows = np.r_[rows, rest][: max(_MOST_ROWS, len(rows))]
+        rows = np.r_[rows, rest][: max(most_rows, len(rows))]
     values = np.full((len(rows), len(features)), np.nan)
     there = np.zeros(values.shape, dtype=bool)
     for j, f in enumerate(features.tolist()):

@@ -37,8 +37,6 @@ _COLUMNS, _PARTS = 1 << 16, 1000
 _KEPT = ("looks", "ones", "useful")
 #: how blocks of counts and of categories are called in a store
 _SAMPLES, _NOTE, _CATEGORIES = "looks", "note", "words of "
-#: features that a memory may know, whoever wrote it: what is read from a store takes bounded memory
-_WIDEST = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +251,11 @@ class Memory:
 
         Of a memory that an earlier version wrote, what is not known here is left out.
         """
+        # features that a memory may know, whoever wrote it: what is read from a store takes
+        # bounded memory
+        widest = 50_000_000
         width = data["n_features"]
-        if not isinstance(width, int) or not 0 <= width <= _WIDEST:
+        if not isinstance(width, int) or not 0 <= width <= widest:
             raise ValueError(f"a memory of {width!r} features")
         counts, notes = _from_blocks(data["blocks"]) if "blocks" in data else _from_json(data)
         for layer in counts:

@@ -13,10 +13,6 @@ from thrifty.typing import AnyArray
 
 __all__ = ["Rows", "TaskLabels", "target_of_classes", "target_of_numbers"]
 
-#: of the order of rows that tasks of one lifetime have in common
-_SALT = 26
-#: groups into which numbers are cut for drawing rows and growing trees: fifths; set by hand
-_GROUPS = 5
 #: rows of a class without which it is not told from others
 _LEAST = 2
 
@@ -84,13 +80,15 @@ def target_of_classes(codes: Ints, n_classes: int) -> TaskLabels:
 
 def target_of_numbers(values: Floats) -> TaskLabels:
     """Of numbers, NaN for none; those of one fifth have one code."""
+    # groups into which numbers are cut for drawing rows and growing trees: fifths; set by hand
+    groups = 5
     values = np.asarray(values, dtype=np.float64)
     codes = np.full(len(values), -1, dtype=np.int64)
     known = np.flatnonzero(~np.isnan(values))
     place = np.empty(len(known), dtype=np.int64)
     place[np.argsort(values[known], kind="stable")] = np.arange(len(known))
-    codes[known] = place * _GROUPS // max(len(known), 1)
-    return TaskLabels(codes, _GROUPS, values)
+    codes[known] = place * groups // max(len(known), 1)
+    return TaskLabels(codes, groups, values)
 
 
 class Rows:
@@ -110,7 +108,8 @@ class Rows:
     def __init__(
         self, cells: Cells, targets: Sequence[TaskLabels], costs: Floats | None = None
     ) -> None:
-        base = cells.row_order(_SALT)
+        salt = 26  # of the order of rows that tasks of one lifetime have in common
+        base = cells.row_order(salt)
         base = base[np.any([target.known[base] for target in targets], axis=0)]
         if costs is not None:
             base = base[np.argsort(costs[base], kind="stable")]

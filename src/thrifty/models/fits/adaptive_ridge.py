@@ -27,8 +27,6 @@ __all__ = ["fit_ridge", "fit_ridge_of_rates"]
 #: penalties, on standardised columns times their sizes: of any columns, and of Boolean rates.
 #: distilled's C of .4 and .05; .2 to .8 and .03 to .1 are within .003 (docs/research)
 _SHRINKAGE, _SHRINKAGE_OF_RATES = 2.5, 20.0
-#: equal steps of a number between its limits, beside those that the columns have
-_LEVELS = 16
 #: penalties of the ridge of numbers, tried by leaving out one row at a time
 _PENALTIES = 10.0 ** np.arange(0.5, 3.6, 0.5)
 
@@ -158,6 +156,7 @@ def _as_points(
 
 def _steps(columns: Columns, of: Ints, category: bool) -> tuple[Bins, Floats]:
     """The bins of a feature, and a value inside each but the last, which is for gaps."""
+    levels = 16  # equal steps of a number between its limits, beside those that the columns have
     if category:
         codes = columns.low[of[columns.holds[of] == CATEGORY]]
         groups = tuple((float(v),) for v in codes)
@@ -167,7 +166,7 @@ def _steps(columns: Columns, of: Ints, category: bool) -> tuple[Bins, Floats]:
         return Bins(np.zeros(0), None, np.ones(2)), np.zeros(1)
     low, high = float(columns.low[number[0]]), float(columns.high[number[0]])
     cuts = columns.low[of[columns.holds[of] == STEP]]
-    edges = np.unique(np.r_[np.linspace(low, high, _LEVELS + 1)[1:-1], cuts])
+    edges = np.unique(np.r_[np.linspace(low, high, levels + 1)[1:-1], cuts])
     edges = edges[(edges > low) & (edges <= high)] if high > low else edges[:0]
     middle = edges[:-1] / 2 + edges[1:] / 2
     inside = np.r_[low, middle, high] if len(edges) else np.array([low])

@@ -26,10 +26,6 @@ _PRIOR = np.r_[0.75 * _MASSES, 0.25 * _MASSES] / _MASSES.sum()
 _OFF, _OFF_MASS = np.array([-1.732, 0.0, 1.732]), np.array([1.0, 4.0, 1.0]) / 6
 #: of standardised columns: (share, deviation) of the two parts
 _PARTS = ((0.75, 0.1), (0.25, 0.6))
-#: samples of its own that a background rate is drawn to the mean rate with
-_PSEUDO = 5.0
-#: how much of the variance of a belief counts as size beside its mean: spec, adaptive ridge
-_OF_VARIANCE = 0.2
 
 
 def believe_rates(
@@ -50,9 +46,10 @@ def believe_rates(
     >>> bool(mean[0] > 2.5 and abs(mean[1]) < 0.3)
     True
     """
+    pseudo = 5.0  # samples of its own that a background rate is drawn to the mean rate with
     overall = (other_ones.sum() + 1.0) / (other.sum() + 20.0)
-    mu = np.clip((other_ones + _PSEUDO * overall) / (other + _PSEUDO), 1e-3, 1 - 1e-3)
-    off = np.minimum(1 / np.sqrt((other + _PSEUDO) * mu * (1 - mu)), 1.5)
+    mu = np.clip((other_ones + pseudo * overall) / (other + pseudo), 1e-3, 1 - 1e-3)
+    off = np.minimum(1 / np.sqrt((other + pseudo) * mu * (1 - mu)), 1.5)
     base = logit(mu)[:, None] + off[:, None] * _OFF
     p = np.clip(expit(base[:, :, None] + _EFFECTS), 1e-9, 1 - 1e-9).reshape(len(mu), -1)
     logs = np.log(np.outer(_OFF_MASS, _PRIOR).ravel())
@@ -99,4 +96,6 @@ def believe_columns(columns: Floats, known: Bools, target: Floats) -> tuple[Floa
 
 def expected_size(mean: Floats, variance: Floats) -> Floats:
     """How large an effect is believed to be: what a column of a ridge is multiplied by."""
-    return np.sqrt(mean**2 + _OF_VARIANCE * variance)
+    # how much of the variance of a belief counts as size beside its mean: spec, adaptive ridge
+    of_variance = 0.2
+    return np.sqrt(mean**2 + of_variance * variance)

@@ -18,9 +18,6 @@ from thrifty.array_types import Floats
 
 __all__ = ["Scaling", "fit_scaling", "fit_scaling_cautiously", "most_supported"]
 
-#: beyond what is supported log-odds go on so slowly: rows keep their order and gain nothing
-_BEYOND = 1e-3
-
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
@@ -63,11 +60,13 @@ def _shares(z: Floats) -> Floats:
 
 def _at_most(p: Floats, most: Floats) -> Floats:
     """The likeliest class lowered to what it may have; the others share the rest as they did."""
+    # beyond what is supported log-odds go on so slowly: rows keep their order and gain nothing
+    beyond = 1e-3
     each, likely = np.arange(len(p)), p.argmax(axis=1)
     top = np.clip(p[each, likely], 1e-12, 1 - 1e-12)
     limit = np.clip(most[likely], 0.5, 1 - 1e-12)
     odds, bound = np.log(top / (1 - top)), np.log(limit / (1 - limit))
-    lowered = 1 / (1 + np.exp(-(bound + _BEYOND * (odds - bound))))
+    lowered = 1 / (1 + np.exp(-(bound + beyond * (odds - bound))))
     new = np.where(odds > bound, lowered, top)
     out: Floats = p * ((1 - new) / (1 - top))[:, None]
     out[each, likely] = new

@@ -29,11 +29,6 @@ __all__ = ["KernelRidge", "columns_of", "fit_kernel", "kernel_from_dict", "takes
 _PENALTIES = 10.0 ** np.arange(-1.5, 1.1, 0.5)
 #: how much narrower than the median distance a kernel may be, each tried
 _NARROWER = 2.0 ** np.arange(-2, 3)
-#: rows on which that is found, of those there are: it takes most of the time
-_ROWS = 400
-#: rows without which nothing is fitted (24 rows of diabetes lost .03 of R squared by it), and
-#: beyond which its work, which goes with their cube, is too much
-_FEWEST, _MOST = 40, 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +120,7 @@ def fit_kernel(
     >>> bool(np.abs(wave.scores(x) - np.sin(2 * x)).max() < 0.3)
     True
     """
+    rows = 400  # rows on which that is found, of those there are: it takes most of the time
     told = np.maximum(importances, 0.0)  # of cuts that gain nothing they may be just below 0
     told = told / max(float(told.mean()), 1e-300)
     by = np.sqrt(told[columns.feature])
@@ -132,12 +128,12 @@ def fit_kernel(
     apart = _squares(z, z)
     wide = float(np.median(apart[np.triu_indices(len(z), 1)])) if len(z) > 1 else 1.0
     unit = np.sqrt(wide) if wide > 0 else 1.0
-    some = np.arange(len(z)) if len(z) <= _ROWS else np.linspace(0, len(z) - 1, _ROWS).astype(int)
+    some = np.arange(len(z)) if len(z) <= rows else np.linspace(0, len(z) - 1, rows).astype(int)
     few = apart[np.ix_(some, some)] / unit**2
     tried = [_KernelFit(n * few, labels[some]) for n in _NARROWER]
     best = int(np.argmin([fit.wrong for fit in tried]))
     narrower, fit = float(_NARROWER[best]), tried[best]
-    if len(z) > _ROWS:
+    if len(z) > rows:
         fit = _KernelFit(apart * (narrower / unit**2), labels)
     times = np.sqrt(narrower) / unit
     return KernelRidge(columns, by * times, z * times, fit.coefficients, fit.means), fit.held_out
@@ -145,7 +141,10 @@ def fit_kernel(
 
 def takes(n_rows: int) -> bool:
     """Whether so many rows are enough for a kernel, and not too many."""
-    return _FEWEST <= n_rows <= _MOST
+    # rows without which nothing is fitted (24 rows of diabetes lost .03 of R squared by it), and
+    # beyond which its work, which goes with their cube, is too much
+    fewest, most = 40, 1500
+    return fewest <= n_rows <= most
 
 
 def columns_of(codes: Ints, n_classes: int) -> Floats:
