@@ -1,4 +1,4 @@
-"""Eight processes on one budget; a database server that goes away under them."""
+"""Ten processes on one budget; a database server that goes away under them."""
 
 import random
 import time
@@ -40,10 +40,10 @@ def shopper(clinic, seed, budget, stop=None):
 
 @pytest.mark.parametrize("kind", ["plain"])
 @pytest.mark.parametrize("where", ["sqlite", "postgres"], indirect=True)
-def test_eight_processes_never_exceed_one_budget(clinic, tools):
+def test_ten_processes_never_exceed_one_budget(clinic, tools):
     budget = Budget(total=100)
     clinic.open()  # the first one makes the tables
-    pids = [tools.in_child(shopper(clinic, seed, budget)) for seed in range(8)]
+    pids = [tools.in_child(shopper(clinic, seed, budget)) for seed in range(10)]
     ends = [tools.wait_for(pid) for pid in pids]
     assert set(ends) == {SPENT_IT_ALL}, "only the budget may stop a shopper: no lock error"
     bill, balance = clinic.provider().bill(), clinic.open().balance()
