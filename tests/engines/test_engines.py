@@ -76,11 +76,13 @@ def test_a_cluster_of_dask_by_its_address_loses_a_worker_and_is_left_running(tmp
     distributed = pytest.importorskip("distributed")
     tasks, flag = list(stream()), str(tmp_path / "killed")
     quiet = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=2, **quiet) as cluster:
-        with distributed.Client(cluster.scheduler_address) as client:
-            life = thrifty.Lifetime(KillsItsWorker(thrifty.Trees(max_depth=4), flag, os.getpid()))
-            life.learn_many(tasks, engine=client)
-            assert client.submit(sum, [1, 2]).result(timeout=60) == 3
+    life = thrifty.Lifetime(KillsItsWorker(thrifty.Trees(max_depth=4), flag, os.getpid()))
+    with (
+        distributed.LocalCluster(n_workers=2, **quiet) as cluster,
+        distributed.Client(cluster.scheduler_address) as client,
+    ):
+        life.learn_many(tasks, engine=client)
+        assert client.submit(sum, [1, 2]).result(timeout=60) == 3
     assert os.path.exists(flag)
     assert_same(one_by_one(tasks, thrifty.Trees(max_depth=4)), life)
 
