@@ -72,6 +72,26 @@ def test_two_learners_of_one_table_pay_for_each_cell_once(tmp_path, prices, kept
     assert learned.receipt.cost == N // 2 * FULL[prices]
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a store"])
+@pytest.mark.parametrize("meanwhile", [False, True], ids=["one after another", "at once"])
+def test_what_an_example_may_cost_holds_for_all_tasks(tmp_path, kept, meanwhile):
+    store = tmp_path / "s.db" if kept else None
+    prices = thrifty.PriceList(1, fees={"draw": (1, NAMES[:3])})
+    budget = thrifty.Budget(per_example=4)
+    life = thrifty.Lifetime(FAMILY, store=store, prices=prices, budget=budget)
+    other = thrifty.Lifetime.open(store) if kept else life
+    first = lambda: other.learn("a", table(), LABELS[0], features=NAMES[:3])  # noqa: E731
+    if not meanwhile:
+        first()
+    family = Meanwhile(FAMILY, first if meanwhile else lambda: None)
+    said = TaskOptions(features=NAMES[3:])
+    with pytest.raises(thrifty.errors.BudgetExceeded, match="allowed per example"):
+        life._learning.learn("b", table(), X[:, 3] & X[:, 4], said, family)
+    costs = life.ledger.book.read(lambda pages: pages.example_costs(pages.numbers("example", IDS)))
+    assert (costs == 4_000_000).all()
+    check(life, N * 4, N * 3)
+
+
 def test_a_fee_that_another_paid_meanwhile_is_not_paid_again(tmp_path):
     prices = thrifty.PriceList(1, fees={"draw": (5, NAMES[:4])})
     life = thrifty.Lifetime(FAMILY, store=tmp_path / "s.db", prices=prices)

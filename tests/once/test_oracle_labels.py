@@ -54,6 +54,28 @@ def test_labels_of_a_row_are_bought_once_whichever_version_is_answered_with(tmp_
     assert len(asked) == len(set(asked)) == life.balance().spent
 
 
+def test_labels_of_a_row_are_bought_once_where_cheaper_ones_are_asked_before():
+    X, y = made(900)
+    asked: list[int] = []
+
+    def ask(rows):
+        asked.extend(rows)
+        return y[300:][rows]
+
+    def guess(rows):
+        return [(bool(X[300 + row, 0] > 0.5), 0.8) for row in rows]
+
+    life = thrifty.Lifetime(prices=0, random_state=0)
+    life.learn("t", X[:150], y[:150])
+    life["t"].update(X[150:300], y[150:300])
+    oracle = thrifty.Oracle(ask, price=1)
+    cheap = thrifty.Oracle(guess, price=0.1, name="cheap", confidence=True)
+    for name in ("t@1", "t@2", "t"):
+        given = {"oracle": oracle, "agree": 0.95, "cascade": [cheap], "random_state": 0}
+        assert life.answer(name, X[300:], **given).prediction is not None
+    assert len(asked) == len(set(asked))
+
+
 @pytest.mark.parametrize("ids", [None, [f"p{i}" for i in range(60)]])
 def test_an_oracles_series_is_matched_by_its_index(ids):
     X, y = made(60)

@@ -607,12 +607,7 @@ class _Session:
 
         bought, beyond, each, accounts, keys = life.ledger.book.read(work)
         ward = self._of_the_ward(life)
-        facts = {
-            "bill()": told,
-            "purchases": bought + ward,
-            "examples": each + ward,
-            "accounts": accounts,
-        }
+        facts = {"bill()": told, "purchases": bought + ward, "examples": each, "accounts": accounts}
         off = [f"{what} {n}" for what, n in facts.items() if n != spent]
         off += [f"over {beyond} and {owed} of {over}"] if not beyond == owed == over else []
         if self.room.provider == "keyed" and self._comparable:

@@ -32,6 +32,7 @@ from thrifty.typing import AnyArray
 __all__ = [
     "FreeAccount",
     "OwnedMeanwhile",
+    "charge_examples",
     "count_as_owned",
     "owned_by_id",
     "refuse_what_is_owned",
@@ -69,6 +70,10 @@ class FreeAccount:
                 self._limits = ledger.limits(self.tariff.currency)
                 self._used = ledger.book.read(lambda pages: sum(pages.balance(None)) + pages.over())
             self._limits = limits_of(self._limits, spend, is_task=is_task)
+        #: what was spent on each example before
+        self._spent_before = np.zeros(source.n_examples, dtype=np.int64)
+        if self._limits.per_example is not None and ledger is not None and source.examples:
+            self._spent_before = ledger.book.read(lambda pages: _costs_of(pages, source))
         # Without a limit too: what an order costs depends on what was there before it.
         self._pays = self.tariff is not None and (limited or bool(self.tariff.parts))
         self._begin(owned)
@@ -136,9 +141,9 @@ class FreeAccount:
         limits.check("task", cost, spent)
         if limits.per_example is not None or tariff.parts:
             each = bill.per_row(len(self._row_costs))
-            worst = int(np.argmax(np.where(each > 0, self._row_costs + each, -1)))
-            before = int(self._row_costs[worst])
-            limits.check("example", int(each[worst]), before, f" on example {worst}")
+            used = self._spent_before + self._row_costs
+            worst = int(np.argmax(np.where(each > 0, used + each, -1)))
+            limits.check("example", int(each[worst]), int(used[worst]), f" on example {worst}")
             self._row_costs += each
         self._spent += cost
         if tariff.parts:
@@ -202,6 +207,26 @@ class FreeAccount:
     def row_costs(self) -> NDArray[np.int64]:
         """What each example has cost, in minor units; kept where orders fill columns."""
         return self._row_costs
+
+
+def _costs_of(pages: Pages, source: Source) -> NDArray[np.int64]:
+    """What was spent on each example of a source, in minor units; 0 on those nobody knows."""
+    numbers = pages.numbers("example", source.examples or ())
+    costs: NDArray[np.int64] = pages.example_costs(np.maximum(numbers, 0))
+    return np.where(numbers >= 0, costs, 0)
+
+
+def charge_examples(pages: Pages, source: Source, costs: NDArray[np.int64], limits: Limits) -> None:
+    """Book what was spent on each example, within the limit on one; of what was counted now."""
+    assert source.examples is not None
+    rows = np.flatnonzero(costs)
+    if limits.per_example is not None and len(rows):
+        used = _costs_of(pages, source)[rows]
+        worst = int(np.argmax(used + costs[rows]))
+        whose = f" on example {source.examples[rows[worst]]!r}"
+        limits.check("example", int(costs[rows[worst]]), int(used[worst]), whose)
+    numbers = pages.number("example", [source.examples[i] for i in rows.tolist()])
+    pages.add_example_costs(numbers, costs[rows])
 
 
 class OwnedMeanwhile(Exception):

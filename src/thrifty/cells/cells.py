@@ -593,7 +593,10 @@ class Cells:
             return np.asarray(account.row_costs() / UNIT, dtype=np.float64)
         columns = np.flatnonzero(meter.bought_per_feature)
         each = tariff.own / UNIT if tariff is not None else account.each
-        costs = meter.bought_bits(columns).T @ each[columns]
+        costs, some = np.zeros(self.n_examples), max(1, (1 << 20) // max(self.n_examples, 1))
+        for start in range(0, len(columns), some):  # a wide table takes no table of bits
+            part = columns[start : start + some]
+            costs += meter.bought_bits(part).T @ each[part]
         for d, draw in enumerate(() if tariff is None else tariff.draws):
             if draw.fee and tariff is not None:
                 costs += to_units(draw.fee) * meter.first_bits(tariff.needing(d))

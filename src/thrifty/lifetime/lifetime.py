@@ -757,10 +757,9 @@ class Lifetime:
         self._refresh()
         cascade = tuple(cascade) or oracle.cascade
         wanted = Promise(agree, precision, recall, of, confidence)
-        prediction, task = None, name
-        if not cascade or name in self:
+        prediction, task = None, self._versions.task_of(name)
+        if not cascade or task in self:
             prediction = self._runs.predict(name, self._versions.model(name), X, None, None, None)
-            task = self._versions.task_of(name)
         return self._answering.answer(
             task, prediction, X, oracle, wanted, spend, random_state, cascade
         )

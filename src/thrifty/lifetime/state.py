@@ -21,6 +21,7 @@ from thrifty.array_types import Ints
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.account import (
     OwnedMeanwhile,
+    charge_examples,
     count_as_owned,
     owned_by_id,
     refuse_what_is_owned,
@@ -29,6 +30,7 @@ from thrifty.cells.account import (
 from thrifty.cells.ledger.allowance import ToBuy, all_there_is, runs_of
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows, purged_since
+from thrifty.cells.prices.money import UNIT
 from thrifty.cells.prices.price_list import as_price_list
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import default_names
@@ -387,9 +389,8 @@ class LifetimeState:
         if gone is not None:  # what earlier tasks taught may hold values of it
             raise FeaturesMoved
 
-    @staticmethod
     def count(
-        pages: SqlPages, task: Opened, account: str, now: float, without: Sequence[int] = ()
+        self, pages: SqlPages, task: Opened, account: str, now: float, without: Sequence[int] = ()
     ) -> ChangedValue | None:
         """Note what was looked at in a free source as owned, under the examples' ids.
 
@@ -400,6 +401,11 @@ class LifetimeState:
             return None
         refuse_what_is_owned(pages, task.source, task.cells.meter, task.cells.tied)
         changed = count_as_owned(pages, task.source, task.cells.meter, now, without)
+        if task.cells.counted:
+            costs = np.rint(task.cells.cost_per_row() * UNIT).astype(np.int64)
+            costs[list(without)] = 0
+            limits = self.ledger.limits(task.cells.currency)
+            charge_examples(pages, task.source, costs, limits)
         pages.note_booking(account, now)
         return changed
 
