@@ -40,10 +40,6 @@ from thrifty.certified.plan import Strata, Target, make_plan
 
 __all__ = ["Chain", "ChainAnswers", "Members", "answer_with_chain"]
 
-#: rows that all members answer: this share of all, within these numbers
-_SCOUTS, _LEAST, _MOST = 0.03, 40, 200
-#: a member more must save this, times one over the root of the scouts
-_LONGER = 1.0
 #: prices of an error that are tried, in prices of the oracle
 _ERRORS = np.geomspace(1.3, 40.0, 14)
 #: of a correction a + b logit(confidence): what is believed before any label, and how firmly
@@ -164,12 +160,14 @@ class _ChainRun:
     # -- scouts -----------------------------------------------------------------------------------
 
     def _scout(self) -> Ints:
-        # the oracle labels this share of the scouts, those that the most expensive member doubts
-        # most: most of them would go to the oracle anyway. Chosen with _SCOUTS and _SPREAD on
-        # seeds 200 to 239 of benchmarks/cascade.py, which prints seeds 0 to 99
+        # rows that all members answer, the scouts: this share of all, within these numbers
+        share, least, most = 0.03, 40, 200
+        # the oracle labels this share of them, those that the most expensive member doubts most:
+        # most of them would go to the oracle anyway. Both chosen with _SPREAD on seeds 200 to 239
+        # of benchmarks/cascade.py, which prints seeds 0 to 99
         labelled = 0.25
         rows = self.members.rows
-        size = min(rows, int(np.clip(_SCOUTS * rows, _LEAST, _MOST)))
+        size = min(rows, int(np.clip(share * rows, least, most)))
         scouts = self.rng.permutation(rows)[:size]
         for member in range(len(self.members.prices)):
             self._ask(member, scouts)
@@ -214,7 +212,8 @@ class _ChainRun:
         every = range(len(members.prices))
         doubts = np.column_stack([self._doubt(scouts, m) for m in every])
         risks = doubts * np.column_stack([_extras(members, codes[:, m]) for m in every])
-        longer = 1 + _LONGER / math.sqrt(len(scouts))
+        # a member more must save one over the root of the scouts
+        longer = 1 + 1 / math.sqrt(len(scouts))
         found = [Chain((), (), (), members.rows * members.oracle_price)]
         for order in _subsets(members.listed):
             for error in _ERRORS[:1] if len(order) == 1 else _ERRORS:

@@ -213,10 +213,6 @@ def _worst(strata: Strata, suspect: Floats, share: Floats) -> float:
     return float((strata.extra[drawn] * (1 - suspect[drawn]) / share[drawn]).max())
 
 
-#: so little is always kept, where an outcome would cost all
-_KEPT = 1e-300
-
-
 class Wealth:
     """What the bettors have won, for any deficit at the start.
 
@@ -260,7 +256,8 @@ class Wealth:
         if not len(self):
             return 0.0
         held = (deficit - self._fallen)[:, None]
-        kept = np.maximum(1.0 + self._stake * (held - self._seen), _KEPT)
+        # so little is always kept, where an outcome would cost all
+        kept = np.maximum(1.0 + self._stake * (held - self._seen), 1e-300)
         each = np.log(kept).sum(axis=0)
         most = float(each.max())
         return most + float(np.log(np.exp(each - most).mean()))

@@ -40,21 +40,10 @@ __all__ = ["Bought", "acquire", "score_features"]
 # Chosen on nhanes, yeast, emotions, thyroid0387_cost and tmc2007_500 at unit prices, on
 # aslib_sat12_indu, nhanes and two random lists of emotions at others (`python benchmarks/paired.py
 # lists`, `single`); of most of them half or twice as much changes AP by less than .005.
-#: features of the last level for each root of the cells that the bill buys: spec, One learner
-_WIDTH = 0.25
 #: rows of the first level at least
 _LEAST_ROWS = 5
-#: rows at which half of what a table can tell is learned, and the least share of the scores that a
-#: level keeps: 150 rows lose the one expensive test that decides, 0 choose few rows of all
-_HALF_ROWS, _KEPT = 60.0, 0.5
-#: offers bought on all rows first: the part of the bill that they may take; how many times cheaper
-#: for a feature than the mean they are, and than the next one; the part of all features they fill;
-#: rows, evenly apart, on which that is found
-_CHEAP, _CHEAPER, _GAP, _FILLS, _SPREAD_ROWS = 0.5, 2.0, 1.3, 0.125, 32
 #: trees of a forest that scores; rows that it is grown on at most
 _TREES, _SCORED_ROWS = 30, 1500
-#: with a background known from so many samples, four rare rows to another; last, two others
-_KNOWN, _RARE_FIRST, _OTHERS = 150.0, 4.0, 0.5
 #: rows from which a task that shows nothing is stopped, and the z of its rank test below which
 _NOTHING_ROWS, _NOTHING_Z = 100, -0.25
 
@@ -175,25 +164,29 @@ class _Acquisition:
         """Offers that cost next to nothing beside the others are bought on all rows, as if free."""
         if self.left >= self.whole - CENT or self.background is not None or not self.offers.units:
             return
+        # the part of the bill that they may take; how many times cheaper for a feature than the
+        # mean they are, and than the next one; the part of all features they fill; rows, evenly
+        # apart and not the owned ones, on which that is found
+        most, cheaper, gap, fills, spread_rows = 0.5, 2.0, 1.3, 0.125, 32
         every = self.rows.upto(self.rows.n_rows)
-        self.offers.look_ahead(every[:: max(len(every) // _SPREAD_ROWS, 1)])  # not the owned ones
+        self.offers.look_ahead(every[:: max(len(every) // spread_rows, 1)])
         order = self.offers.cheapest_first()
         sizes = np.cumsum([len(self.offers.units[i]) for i in order])
         costs = self.offers.costs_along(order)
         each = np.diff(costs, prepend=0.0) / np.diff(sizes, prepend=0)
         most_expensive = np.maximum.accumulate(each)
         cheap = (
-            (costs[:-1] * self.rows.n_rows <= _CHEAP * self.left)
-            & (sizes[:-1] >= _FILLS * sizes[-1])
-            & (_CHEAPER * most_expensive[:-1] <= costs[-1] / sizes[-1])
-            & (each[1:] >= _GAP * most_expensive[:-1])
+            (costs[:-1] * self.rows.n_rows <= most * self.left)
+            & (sizes[:-1] >= fills * sizes[-1])
+            & (cheaper * most_expensive[:-1] <= costs[-1] / sizes[-1])
+            & (each[1:] >= gap * most_expensive[:-1])
         )
         if not cheap.any():
             return
         taken = order[: int(np.flatnonzero(cheap)[-1]) + 1]
         features = self.offers.features(taken)
         price = self.cells.price_of(every, features)
-        if price <= _CHEAP * self.left:  # rows may differ in what they cost
+        if price <= most * self.left:  # rows may differ in what they cost
             self.cells.get(every, features)
             self.left -= price
             self.offers.take(taken)
@@ -267,7 +260,8 @@ class _Acquisition:
         # levels at most; where prices for a feature differ by more than a factor, at least
         most_levels, least_levels, alike = 6, 3, 2.0
         cost, k = max(self.offers.cost(kept), CENT), len(self.offers.features(kept))
-        width = max(_WIDTH * np.sqrt(bill / cost * k), 4.0)
+        # features of the last level for each root of the cells that the bill buys
+        width = max(0.25 * np.sqrt(bill / cost * k), 4.0)
         levels = int(np.clip(round(np.log2(max(k / width, 1.0))), 0, most_levels))
         each = np.array([self.offers.cost([i]) / len(self.offers.units[i]) for i in kept])
         if each.max() > alike * each.min():
@@ -279,8 +273,9 @@ class _Acquisition:
     def _set_due(self, *, first: bool) -> None:
         if self.background is None:
             return
-        known = float(np.median(self.background[0])) >= _KNOWN
-        self.rows.set_due(_RARE_FIRST if first and known else 1.0 if first else _OTHERS, self.n)
+        # with a background known from so many samples, four rare rows to another; last, two others
+        known = float(np.median(self.background[0])) >= 150.0
+        self.rows.set_due(4.0 if first and known else 1.0 if first else 0.5, self.n)
 
     def _ahead(self) -> Ints:
         """Rows that are likely to come next."""
@@ -370,7 +365,10 @@ class _Acquisition:
         costs = np.array([max(self.offers.cost(some), CENT) for some in path])
         rows = np.minimum(self.n + self.left / costs, self.rows.n_rows)
         told = self._told(path)
-        value = np.where(told >= _KEPT, told * rows / (rows + _HALF_ROWS), -1.0)
+        # rows at which half of what a table can tell is learned, and the least share of the scores
+        # that a level keeps: 150 rows lose the one expensive test that decides, 0 choose few of all
+        half_rows, least_told = 60.0, 0.5
+        value = np.where(told >= least_told, told * rows / (rows + half_rows), -1.0)
         return path[int(value.argmax())]
 
     def _told(self, path: Sequence[Sequence[int]]) -> Floats:

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Models"]
 
-#: rows of a background that are read at a time, for memory alone
-_ROWS = 512
-
 
 @dataclass(frozen=True)
 class _TaughtTable:
@@ -221,8 +218,9 @@ class Models:
         drawn = np.random.default_rng(self.random_state or 0).permutation(n)[:rows]
         boolean = np.flatnonzero(cells.boolean)
         ones = np.zeros(len(boolean))
-        for start in range(0, int(rows), _ROWS):
-            some = cells.get(drawn[start : start + _ROWS], np.arange(cells.n_features))
+        at_once = 512  # rows that are read at a time, for memory alone
+        for start in range(0, int(rows), at_once):
+            some = cells.get(drawn[start : start + at_once], np.arange(cells.n_features))
             ones += np.asarray(some, dtype=np.float64)[:, boolean].sum(axis=0)
         samples = np.full(len(boolean), float(rows))
         return MemoryUpdate(boolean, samples, ones, is_task=False, categories=categories_of(cells))

@@ -32,11 +32,6 @@ __all__ = [
 
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
-#: of the features that are known at all, what must be known of a row for it to be in the table, and
-#: how many are enough in any case: of a wide table few are bought on most rows
-_KNOWN, _ENOUGH = 0.25, 25
-#: rows on which a feature must be known to count as known at all
-_SEEN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,8 +328,11 @@ def _in_the_table(known: Bools, targets: Sequence[TaskLabels], paid: Bools) -> t
     """Rows of which enough is known, and the features that are known on some of them."""
     labelled = np.any([target.known for target in targets], axis=0)
     known = known & labelled[:, None]
-    seen = known.sum(axis=0) >= min(_SEEN, max(int(known.sum(axis=0).max(initial=0)), 1))
-    enough = min(_KNOWN * int(seen.sum()), _ENOUGH)
+    # rows on which a feature must be known to count as known at all
+    seen = known.sum(axis=0) >= min(8, max(int(known.sum(axis=0).max(initial=0)), 1))
+    # of these, what must be known of a row for it to be in the table, and how many are enough in
+    # any case: of a wide table few are bought on most rows
+    enough = min(0.25 * int(seen.sum()), 25)
     rows = np.flatnonzero(known[:, seen].sum(axis=1) >= max(enough, 1))
     if all(target.numbers is not None for target in targets) and known[:, paid].any():
         rows = np.flatnonzero(known[:, paid].any(axis=1))

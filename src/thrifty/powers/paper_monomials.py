@@ -34,9 +34,6 @@ from thrifty.powers.representation import (
 
 __all__ = ["from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
 
-#: Rows bought to learn the variance of a feature before the number of rows is fixed.
-PILOT = 30
-
 
 def slopes(logs: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The least-squares slope of ``target`` on each column alone, centred empirically.
@@ -93,7 +90,8 @@ class Slopes:
 
     def predicted_rows(self) -> int:
         """S, from the variance of the labels (free) and of the features (a small pilot)."""
-        n_rows = min(PILOT, len(self.task.order))
+        # rows bought to learn the variance of a feature before the number of rows is fixed
+        n_rows = min(30, len(self.task.order))
         pilot = self.task.reader.logs(self.task.order[:n_rows], self.features)
         # a quarter of delta for what the labels may vary more than seen, the rest for the slopes
         varies = _at_most(float(self.task.target.var()), len(self.task.target), self.delta / 4)

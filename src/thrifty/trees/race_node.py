@@ -51,9 +51,6 @@ from thrifty.typing import AnyArray
 #: corners of a box double with each class; with more classes than this entropy and Gini have bounds
 #: of their own, and a user's gain is not raced
 _MOST_CORNERS = 8
-#: a gain of the user's own that looks at prices has a boundary for each price; with more prices
-#: than this, boxes are used, which need a few more rows and far less time
-_PRICES = 8
 
 
 def can_race(gain: Gain, n_classes: int) -> bool:
@@ -109,7 +106,9 @@ class Bar:
         if self.gain.raced == "kernel":
             return self._two_classes(counts[present], sampled, 1.0, present)
         different = np.unique(prices)
-        if len(different) > _PRICES:
+        # a gain of the user's own that looks at prices has a boundary for each price; with more
+        # prices boxes are used, which need a few more rows and far less time
+        if len(different) > 8:
             return self._by_boxes(counts, sampled, prices, present)
         out = np.empty(counts.shape[1], dtype=np.bool_)
         for price in different.tolist():

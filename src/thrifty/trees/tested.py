@@ -72,10 +72,6 @@ from thrifty.trees.tree import Leaf, Node, Tree, size
 
 #: rows the first tree is grown on
 _FIRST = 48
-#: the metafeatures still fail on a sample of this share of the rows: use all rows
-_ENOUGH = 0.25
-#: rows tested at a time: a wrong tree is found out within the first few
-_BLOCK = 16
 
 
 def rows_to_pass(
@@ -273,7 +269,8 @@ class _Trial:
         # rows
         enough_of_a_part = 200
         attempt = 0
-        enough = _ENOUGH * len(self.order)
+        # they still fail on a sample of this share of the rows: use all rows
+        enough = 0.25 * len(self.order)
         if self.known.partial:
             enough = min(enough, enough_of_a_part)
         while len(self.sample) <= enough:
@@ -344,7 +341,7 @@ class _Trial:
             f"error at most {terms.error:g} with probability {terms.confidence:g}: right on {left} "
             f"rows, {whose}"
         )
-        block = _BLOCK
+        block = 16  # rows tested at a time: a wrong tree is found out within the first few
         while left:
             rows = self.order[self.met : self.met + min(block, left)]
             self.met += len(rows)
