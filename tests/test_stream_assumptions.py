@@ -6,6 +6,7 @@ from scipy.stats import kstest
 
 from tests.trees.definitions import is_grown_from
 from thrifty import streams
+from thrifty.errors import BadParameter
 from thrifty.powers.representation import rank
 from thrifty.trees.tree import Node, depth, features_of, internal_nodes
 
@@ -97,3 +98,11 @@ def test_good_targets_are_k_features_and_bad_ones_are_others(strategy):
     )
     others = {tree.split.feature for tree in bad}
     assert len(others) == 10 and not others & set(stream.metafeatures)
+
+
+def test_rows_on_which_two_stumps_may_look_alike_are_too_few_for_an_adversary():
+    """64 features need 2 log2(64) + 8 = 20 rows."""
+    some = {"n_tasks": 20, "n_features": 64, "n_metafeatures": 3, "n_unrelated": 4}
+    streams.adversary("realizable", n_examples=20, **some)
+    with pytest.raises(BadParameter, match="must be 20 or more for 64 features"):
+        streams.adversary("realizable", n_examples=19, **some)

@@ -18,3 +18,8 @@ def test_groups_of_several_kinds_cannot_be_ordered():
 def test_words_are_no_numbers(labels):
     with pytest.raises(BadInput, match="labels must be numbers"):
         real_labels(labels)
+
+
+def test_the_first_row_without_a_group_is_named():
+    with pytest.raises(BadInput, match="example 2 has none"):
+        read_groups(np.array([1.0, 2.0, np.nan, np.nan]), 4)

@@ -100,15 +100,25 @@ def test_what_is_worth_its_price_is_the_same_in_memory_and_reopened(tmp_path):
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
     y = (X[:, 1] + X[:, 3] + rng.normal(size=60) > 0).astype(int)
-    found = []
+    found, statements = [], []
+
+    def held_out(life):
+        ((prefixes, _),) = life["ill"].model._prefixes.values()
+        return prefixes.seen  # what falls of the loss are expected from
+
     with thrifty.Lifetime(random_state=0) as life:
         life.learn("ill", X, y, spend="80 %")
         found.append(life.predict("ill", new.copy(), stop=thrifty.Worth(0.002)))
+        statements.append(held_out(life))
     with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
         life.learn("ill", X, y, spend="80 %")
         found.append(life.predict("ill", new.copy(), stop=thrifty.Worth(0.002)))
+        statements.append(held_out(life))
     with thrifty.Lifetime.open(tmp_path / "life.db") as life:
         found.append(life.predict("ill", new.copy(), stop=thrifty.Worth(0.002)))
+        statements.append(held_out(life))
+    for one in statements[1:]:
+        np.testing.assert_array_equal(one, statements[0])
     for one in found[1:]:
         np.testing.assert_array_equal(one.probabilities, found[0].probabilities)
         assert one.stopped == found[0].stopped

@@ -202,3 +202,23 @@ def test_what_is_owned_leaves_money_for_more_and_that_is_asked_for(life):
     first, _ = interview()
     second, _ = interview()
     assert set(first) < set(second)
+
+
+def test_a_category_is_said_by_its_word_and_no_other_word_is_taken(tmp_path):
+    import pandas
+
+    rng = np.random.default_rng(1)
+    ward = rng.choice(["a", "b", "c"], 200)
+    table = pandas.DataFrame({"ward": ward, "age": rng.normal(size=200)})
+    prices = thrifty.PriceList({"ward": 1, "age": 1})
+    life = thrifty.Lifetime(store=tmp_path / "wards.db", prices=prices, random_state=0)
+    life.learn("ill", table, (ward == "b").astype(int), spend="100 %")
+    app = make_app(Interviews(life, "form"), TOKEN, PORT)
+    sent = {"Authorization": f"Bearer {TOKEN}"}
+    client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}", headers=sent)
+    replies = [
+        client.post("/row", json={"task": "ill", "id": str(i), "values": {"ward": said}})
+        for i, said in enumerate(["b", "d"])
+    ]
+    assert [reply.status_code for reply in replies] == [200, 400], replies[0].text
+    assert "one of 'a', 'b', 'c'" in replies[1].text
