@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import thrifty
 from thrifty.cli import app
 from thrifty.errors import BadInput
+from thrifty.lifetime.outcomes import read_monitors
 from thrifty.stores.model_pages import OutcomePages
 
 pd = pytest.importorskip("pandas")
@@ -203,3 +204,27 @@ def test_the_report_shows_it(tmp_path):
         assert "AUROC" in drawn["outcomes"].svg()
         page = report_page(view)
         assert "Still as good?" in page and said.sentence in page
+
+
+def test_after_a_purge_outcomes_are_compared_with_the_model_that_was_fitted_again(tmp_path):
+    """In the same process, by a command that only reads, and in the report."""
+    place = tmp_path / "clinic.db"
+    place.write_bytes(_learned())
+    later, y = month(400, 2, 2000)
+    with thrifty.Lifetime.open(place) as life:
+        life.predict("ill", source(later))
+        said = life["ill"].outcomes(later.index, y).sentence
+        life.ledger.purge("p7")
+        report = read_monitors_of(life)
+        assert report.auroc > 0.8 and "not compared" in report.sentence
+        life["ill"].outcomes(later.index[:1], y[:1])
+        assert life["ill"].monitor().sentence == said != "too few to say"
+        life.ledger.purge("p8")
+    place.chmod(0o400)
+    asked = CliRunner().invoke(app, ["outcomes", str(place), "--task", "ill"])
+    assert said in asked.output and "when it was learned" in asked.output
+
+
+def read_monitors_of(life):
+    (one,) = life.ledger.book.read(read_monitors)
+    return one

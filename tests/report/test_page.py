@@ -191,3 +191,19 @@ def test_the_page_is_a_laboratorys_bill() -> None:
     assert [row[:2] for row in asked[1:-1]] == [["blood draw", "2"], ["K", "2"]]
     assert asked[-1][2] == "27.70"
     assert float(asked[-1][2]) == life.balance().predictions
+
+
+def test_the_share_that_was_bought_counts_predictions_and_lines_are_by_time() -> None:
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    life = thrifty.Lifetime(prices=thrifty.PriceList(1, currency="EUR"), random_state=0)
+    life.learn("ill", X, X[:, 0] > 0, spend="100 EUR")
+    life.predict("ill", X[:50] + 1)
+    life["ill"].update(X[:40] + 2, X[:40, 0] > 0, spend=60)
+    life.predict("ill", X[:30] + 3)
+    view, balance = view_of(life), life.balance()
+    assert view.bought == balance.spent
+    part = 100 * balance.spent / balance.everything_cells
+    card = next(card for card in cards_of(view) if card.name == "share")
+    assert card.value == f"{part:.1f} %" and card.value[:-2] in summary(view)[0]
+    told = report_page(view).split('id="beside"')[1].split("<tbody")[1]
+    assert re.findall(r"<td>(prediction|update)", told) == ["prediction", "update", "prediction"]

@@ -74,7 +74,8 @@ class Monitor:
     since : float or None
         since when it is worse, in seconds since 1970: outcomes from there on stand furthest below
     sentence : str
-        "still as good as when it was learned", "worse since ...", or "too few to say"
+        "still as good as when it was learned", "worse since ...", "too few to say", or "not
+        compared with learning yet", which ``life[name].monitor()`` does
     periods : tuple of Period
         by the day, the week or the month, as long as outcomes have come
     predictions : int
@@ -115,8 +116,10 @@ class Monitor:
     def __str__(self) -> str:
         of = "positive" if self.positive is None else f"{self.positive}"
         told = f"{self.task}: {self.sentence} ({self.outcomes} outcomes, {self.positives} {of}"
+        if self.auroc is not None:
+            told += f"; AUROC {self.auroc:.3f}"
         if self.auroc is not None and self.auroc_learned is not None:
-            told += f"; AUROC {self.auroc:.3f}, {self.auroc_learned:.3f} when it was learned"
+            told += f", {self.auroc_learned:.3f} when it was learned"
         if self.expected is not None and self.seen is not None:
             told += f"; predicted rate {self.expected:.1%}, observed {self.seen:.1%}"
         return f"{told}){self._moved_text()}"
@@ -134,7 +137,8 @@ class Outcomes:
 
     def __init__(self, state: LifetimeState, versions: Versions, runs: PredictionRuns) -> None:
         self._state, self._versions, self._runs = state, versions, runs
-        self._kept: set[tuple[str, int]] = set()
+        #: versions with too few rows to say how good they were
+        self._unmeasured: set[tuple[str, int]] = set()
 
     @property
     def _book(self) -> Any:
@@ -188,7 +192,7 @@ class Outcomes:
             told.add_outcomes(name, at, arrays)
             return np.flatnonzero(strange)
 
-        self._keep_reference(name)
+        self._reference(name)
         strange = self._book.write(work)
         unknown = tuple(given[i] for i in strange.tolist())
         if unknown:
@@ -210,36 +214,41 @@ class Outcomes:
     def monitor(self, name: str) -> Monitor:
         """How the present model of a task does on observed outcomes."""
         version = self._versions.present(name)
-        self._keep_reference(name)
+        kept = self._reference(name)
         known = self._versions.model(name).feature_names_
         in_memory = None if self._state.saved is not None else self._runs.in_memory
         about = self._state.tasks[name.rpartition("@")[0] or name].about
 
         def work(pages: SqlPages) -> Monitor:
             runs = pages.predictions() if in_memory is None else in_memory
-            return read_monitor(pages, name, version, runs, known, about)
+            return read_monitor(pages, name, version, runs, known, about, kept)
 
         return cast(Monitor, self._book.read(work))
 
-    def _keep_reference(self, name: str) -> None:
-        """Scores of held-out rows are worked out once, and kept for every look after that."""
+    def _reference(self, name: str) -> Mapping[str, AnyArray] | None:
+        """Scores of held-out rows: worked out once, and kept for every look after that.
+
+        A purge takes the kept ones away; those of the model that was fitted after it count then.
+        """
         version = self._versions.present(name)
-        if (name, version) in self._kept:
-            return
-        self._kept.add((name, version))
-        if self._book.read(lambda pages: OutcomePages(pages).reference(name, version)) is not None:
-            return
+        kept: Mapping[str, AnyArray] | None = self._book.read(
+            lambda pages: OutcomePages(pages).reference(name, version)
+        )
+        if kept is not None or (name, version) in self._unmeasured:
+            return kept
         model = self._versions.model(name)
         left_out = getattr(model, "held_out_scores", None)
         found = None if left_out is None else left_out()
         if found is None:
-            return
+            self._unmeasured.add((name, version))
+            return None
         arrays: dict[str, AnyArray] = {"negatives": found[0], "positives": found[1]}
         if isinstance(model, HasTable):
             bins = bins_of(model.table_)
             arrays |= {"features": bins.features, "shares": bins.shares, "counted": bins.counted}
         with suppress(StoreUnwritable):  # a store that is only read: the next look works it out
             self._book.write(lambda pages: OutcomePages(pages).put_reference(name, version, arrays))
+        return arrays
 
 
 def read_monitors(pages: SqlPages) -> list[Monitor]:
@@ -261,9 +270,11 @@ def read_monitor(
     runs: Sequence[PredictionRow],
     features: Sequence[str],
     about: About,
+    kept: Mapping[str, AnyArray] | None = None,
 ) -> Monitor:
     """How a version of a task's model does; ``features`` are the names of all that it knows.
 
+    ``kept``: what held-out rows said when it was learned; None looks it up.
     Scores and labels are kept by the second class, and turned where the first is of interest.
     """
     told = OutcomePages(pages)
@@ -279,9 +290,12 @@ def read_monitor(
         "periods": _periods(scores, y, when),
         "positive": about.positive,
     }
-    kept = told.reference(name, version)
+    auroc = Reference(scores[~y], scores[y]).auroc if 0 < positives < n else None
+    expected, seen = (float(scores.mean()), float(y.mean())) if n else (None, None)
+    kept = told.reference(name, version) if kept is None else kept
     if kept is None:
-        return Monitor(name, n, positives, None, None, None, None, None, "too few to say", **common)
+        said = "not compared with learning yet" if n else "too few to say"
+        return Monitor(name, n, positives, auroc, None, expected, seen, None, said, **common)
     reference = Reference(kept["negatives"], kept["positives"])
     if about.positive_first:
         reference = Reference(1 - kept["positives"], 1 - kept["negatives"])
@@ -299,10 +313,10 @@ def read_monitor(
         name,
         n,
         positives,
-        Reference(scores[~y], scores[y]).auroc if 0 < positives < n else None,
+        auroc,
         reference.auroc,
-        float(scores.mean()) if n else None,
-        float(y.mean()) if n else None,
+        expected,
+        seen,
         since,
         sentence,
         moved=_moved(features, kept, answers),

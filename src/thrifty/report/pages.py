@@ -68,7 +68,7 @@ def cards_of(view: LifetimeView) -> list[PageCard]:
     cards = [PageCard(name, f"{label}{unit}", _short(sum)) for name, label, sum in money]
     cards.append(PageCard("tasks", "tasks learned", f"{len(view.tasks):,}"))
     if view.tasks:
-        part = share(view.cells_of_learning, view.everything)
+        part = share(view.bought, view.everything)
         cards.append(PageCard("share", "bought, of all there is", part))
     return cards
 
@@ -92,8 +92,8 @@ def summary(view: LifetimeView) -> list[str]:
         cells = view.cells_of_learning
         learned = (
             f"{counted(len(view.tasks), 'task')} learned over {counted(widest, 'feature')}, from "
-            f"{counted(cells, 'cell')}: {share(cells, view.everything)} of the "
-            f"{view.everything:,} cells of these tasks."
+            f"{counted(cells, 'cell')}. Of the {view.everything:,} cells of all rows "
+            f"{view.bought:,} were bought, {share(view.bought, view.everything)}."
         )
         said = [learned, *_paid(view)]
     if view.ledger is not None and view.ledger.in_doubt:
@@ -263,8 +263,10 @@ def monitor_rows(view: LifetimeView) -> list[Json]:
 
 def _monitor_row(one: Monitor, view: LifetimeView) -> Json:
     quality = calibration = "not known"
+    if one.auroc is not None:
+        quality = f"{one.auroc:.3f}"
     if one.auroc is not None and one.auroc_learned is not None:
-        quality = f"{one.auroc:.3f} ({one.auroc_learned:.3f} when it was learned)"
+        quality += f" ({one.auroc_learned:.3f} when it was learned)"
     if one.expected is not None and one.seen is not None:
         calibration = f"predicted {one.expected:.1%}, observed {one.seen:.1%}"
     named = ", ".join(f"{m.feature} ({m.distance:.2f})" for m in one.moved[:5])

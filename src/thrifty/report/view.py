@@ -268,6 +268,11 @@ class LifetimeView:
         return self.cells + sum(int(row.get("cells", 0)) for row in self.updates)
 
     @cached_property
+    def bought(self) -> int:
+        """All cells on the bill: learning, later versions, predictions."""
+        return self.cells + sum(int(row.get("cells", 0)) for row in self.beside)
+
+    @cached_property
     def lines(self) -> dict[str, list[Line]]:
         """The bill line by line, of "learning" and of "predictions"; each sums to what was spent.
 
