@@ -6,7 +6,7 @@ import pytest
 from tests.models.tables import table_of
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.fits import proxy
-from thrifty.models.fits.score_test import bin_codes, gains, significant
+from thrifty.models.fits.score_test import BinnedFeatures, bin_codes, significant
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_noise_rarely_passes_the_floor_and_a_signal_in_the_gaps_does():
     X[(y == 1) & (rng.random(2000) < 0.2), 7] = np.nan
     p = np.full((2000, 2), 0.5)
     bought = np.ones(X.shape, dtype=bool)
-    found = gains(bin_codes(X, bought), np.eye(2)[y] - p, p * (1 - p), np.ones(2000))
+    found = BinnedFeatures(bin_codes(X, bought)).gains(np.eye(2)[y] - p, p * (1 - p), np.ones(2000))
     passed = significant(found)
     assert passed[7]
     assert passed.sum() <= 1 + 0.2 * 199  # chi-square with 8 degrees is above 13 in 11 of 100

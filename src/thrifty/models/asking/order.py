@@ -17,7 +17,7 @@ import numpy as np
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
-from thrifty.models.fits.score_test import bin_codes, gains, significant
+from thrifty.models.fits.score_test import BinnedFeatures, bin_codes, significant
 from thrifty.models.table import Table
 
 __all__ = ["Order", "OrderSearch", "Price", "each_costs", "find_order"]
@@ -143,9 +143,9 @@ class OrderSearch:
         self.exponent = self._exponent() if exponent is None else exponent
 
     @cached_property
-    def codes(self) -> Ints:
-        """Every cell as its bin, for the score test."""
-        return bin_codes(self.table.values, self.table.bought)
+    def binned(self) -> BinnedFeatures:
+        """Every cell in its bin, for the score test."""
+        return BinnedFeatures(bin_codes(self.table.values, self.table.bought))
 
     @cached_property
     def fine(self) -> Ints:
@@ -207,7 +207,7 @@ class OrderSearch:
 
     def gains(self, present: Floats) -> Floats:
         curvature = present * (1 - present)
-        found = gains(self.codes, self.hot - present, curvature, self.table.weights)
+        found = self.binned.gains(self.hot - present, curvature, self.table.weights)
         found[self.owned] = 0.0, -1.0, 0.0
         return found
 

@@ -9,11 +9,11 @@ makes up an eighth of the rows (a point mass, such as "the word does not occur")
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from thrifty.array_types import Bools, Floats, Ints
-from thrifty.kernels.jit import jit
 
-__all__ = ["bin_codes", "gains", "significant"]
+__all__ = ["BinnedFeatures", "bin_codes", "significant"]
 
 #: bins of a feature. Set by hand before 0.2; not measured since
 BINS = 8
@@ -60,65 +60,41 @@ def _column(x: Floats, bins: int) -> Ints:
     return out
 
 
-def gains(codes: Ints, residuals: Floats, curvature: Floats, weights: Floats) -> Floats:
-    """(features, 3): the gain, what it may be by chance, and the share of rows it was seen on.
+class BinnedFeatures:
+    """Features in bins, read into a sparse matrix once: which rows' cells are in which bin."""
 
-    The gain is the rise of the log-likelihood over all rows of the table, as if the feature had
-    been bought on all of them; significance is judged on the rows where it was bought.
-    """
-    found = np.zeros((codes.shape[1], 4))
-    n_classes = residuals.shape[1]
-    _binned_scores(
-        np.ascontiguousarray(codes.T),
-        np.ascontiguousarray(residuals, dtype=np.float64),
-        np.ascontiguousarray(curvature, dtype=np.float64),
-        np.asarray(weights, dtype=np.float64),
-        np.empty((int(codes.max(initial=0)) + 1, 1 + 3 * n_classes)),
-        found,
-    )
-    apart = (n_classes - 1) / n_classes  # residuals of all classes sum to 0: one of them is known
-    dof = (found[:, 2] - 1) * max(n_classes - 1, 1)
-    share = found[:, 3] / max(float(weights.sum()), 1e-12)
-    rise = apart * found[:, 0] / np.maximum(share, 1e-12)
-    out = np.column_stack([rise, apart * found[:, 1] - (dof / 2 + FLOOR), share])
-    return np.where(found[:, 2:3] > 0, out, 0.0)
+    def __init__(self, codes: Ints) -> None:
+        """``codes`` as :func:`bin_codes` gives them: (rows, features)."""
+        rows, self._features = codes.shape
+        n_bins, seen = int(codes.max(initial=0)) + 1, codes >= 0
+        at = (np.arange(self._features) * n_bins + codes)[seen]
+        ends = np.append(0, np.cumsum(seen.sum(axis=1)))
+        made = csr_array((np.ones(len(at)), at, ends), shape=(rows, self._features * n_bins))
+        self._inside = made.T.tocsr()
+
+    def gains(self, residuals: Floats, curvature: Floats, weights: Floats) -> Floats:
+        """(features, 3): the gain, what it may be by chance, and the share of rows it was seen on.
+
+        The gain is the rise of the log-likelihood over all rows of the table, as if the feature had
+        been bought on all of them; significance is judged on the rows where it was bought.
+        """
+        k, w = residuals.shape[1], weights[:, None]
+        parts = [np.ones_like(w), w, w * residuals, w * curvature, w**2 * curvature]
+        sums = np.asarray(self._inside @ np.hstack(parts)).reshape(self._features, -1, 2 + 3 * k)
+        squares = sums[:, :, 2 : 2 + k] ** 2 / 2
+        in_all, in_seen = (
+            (squares / (sums[:, :, at : at + k] + 1e-9)).sum(axis=(1, 2))
+            for at in (2 + k, 2 + 2 * k)
+        )
+        used, seen = (sums[:, :, 0] > 0).sum(axis=1), sums[:, :, 1].sum(axis=1)
+        apart = (k - 1) / k  # residuals of all classes sum to 0: one of them is known
+        dof = (used - 1) * max(k - 1, 1)
+        share = seen / max(float(weights.sum()), 1e-12)
+        rise = apart * in_all / np.maximum(share, 1e-12)
+        out = np.column_stack([rise, apart * in_seen - (dof / 2 + FLOOR), share])
+        return np.where(used[:, None] > 0, out, 0.0)
 
 
 def significant(found: Floats) -> Bools:
     """Which features gain more than chance would."""
     return np.asarray(found[:, 1] > 0)
-
-
-@jit
-def _binned_scores(
-    codes: Ints, residuals: Floats, curvature: Floats, weights: Floats, sums: Floats, out: Floats
-) -> None:
-    """Into ``out`` (features, 4): rise, chance, bins that are used, weight of the rows seen.
-
-    ``codes`` are (features, rows), -1 where a cell was not bought; ``residuals`` and ``curvature``
-    (rows, classes). ``sums`` (bins, 1 + 3 classes) is overwritten: numba compiles loops over arrays
-    that are there already in a third of the time.
-    """
-    n_bins, n_classes = len(sums), residuals.shape[1]
-    for j in range(len(codes)):
-        for b in range(n_bins):
-            for k in range(1 + 3 * n_classes):
-                sums[b, k] = 0.0
-        for i in range(codes.shape[1]):
-            b = codes[j, i]
-            if b < 0:
-                continue
-            w = weights[i]
-            sums[b, 0] = 1.0
-            out[j, 3] += w
-            for k in range(n_classes):
-                sums[b, 1 + 3 * k] += w * residuals[i, k]
-                sums[b, 2 + 3 * k] += w * curvature[i, k]
-                sums[b, 3 + 3 * k] += w * w * curvature[i, k]
-        for b in range(n_bins):
-            out[j, 2] += sums[b, 0]
-            if sums[b, 0] > 0:
-                for k in range(n_classes):
-                    up = sums[b, 1 + 3 * k]
-                    out[j, 0] += up * up / (sums[b, 2 + 3 * k] + 1e-9) / 2
-                    out[j, 1] += up * up / (sums[b, 3 + 3 * k] + 1e-9) / 2
