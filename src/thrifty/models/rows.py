@@ -13,9 +13,6 @@ from thrifty.typing import AnyArray
 
 __all__ = ["Rows", "TaskLabels", "target_of_classes", "target_of_numbers"]
 
-#: rows of a class without which it is not told from others
-_LEAST = 2
-
 
 @dataclass(frozen=True, eq=False)
 class TaskLabels:
@@ -61,9 +58,10 @@ class TaskLabels:
 
     def is_told_by(self, rows: Ints) -> bool:
         """Whether these rows hold enough of two classes, so that there is something to tell."""
+        least = 2  # rows of a class without which it is not told from others
         codes = self.codes[rows]
         ours = np.bincount(codes[codes >= 0], minlength=self.n_codes)
-        return int((ours >= _LEAST).sum()) >= 2
+        return int((ours >= least).sum()) >= 2
 
     def stands_for(self, rows: Ints) -> Floats:
         """How many rows of the task each of these stands for, by its class; 0 without a label."""

@@ -66,8 +66,6 @@ from thrifty.report.view import LifetimeView, counted
 __all__ = ["Drawn", "Guard", "Scene", "Watcher", "listen", "make_app", "serve"]
 
 _EVERY = 0.5
-#: what took long to work out is worked out again only after this many times as long
-_REST = 8.0
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class Watcher:
             changed = work()
             took = time.monotonic() - began
             # Reading a little is done often; drawing much leaves the machine to those who learn.
-            rest = max(self._every, took * _REST) if changed else self._every
+            rest = max(self._every, took * 8.0) if changed else self._every
             self._stop.wait(min(rest, 20.0) if work == self.draw_once else self._every)
 
     def look_once(self) -> bool:

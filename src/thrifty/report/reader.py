@@ -37,7 +37,6 @@ from thrifty.typing import Json
 
 __all__ = ["Reader", "read_store"]
 
-_LATEST = 200
 #: seconds after its last purchase for which a task counts as being learned
 _RECENT = 120.0
 
@@ -145,7 +144,7 @@ class Reader:
 
         def work(pages: SqlPages) -> tuple[str, LedgerView]:
             reserved, spent = pages.balance(None)
-            latest = pages.latest(_LATEST)
+            latest = pages.latest(200)
             ended = {one.account for one in pages.predictions() if one.receipt is not None}
             ended |= {head.name for head in VersionPages(pages).heads()}
             over = learned | ended | {p.task for p in waiting}  # these wait for a word, not for us

@@ -19,12 +19,7 @@ __all__ = ["proxy_out_of_fold"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Set by hand for speed: a second where scikit-learn's boosting took 60 on 57 features
-# (docs/research/asking.md, Time).
-ROUNDS = 30
 DEPTH = 3
-RATE = 0.2
-RIDGE = 1.0
 
 
 # Kernels of plain loops over arrays that the caller made: numba compiles them in .6 s, and in 2.5 s
@@ -79,8 +74,11 @@ def _boost(
     residual and curvature of each row; sums (nodes, bins, 2) of a level; of each node its feature
     and the last bin of its lower side; sums of the leaves.
     """
+    # Set by hand for speed: a second where scikit-learn's boosting took 60 on 57 features
+    # (docs/research/asking.md, Time).
+    rounds, rate, ridge = 30, 0.2, 1.0
     n, k = bins.shape
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for i in range(n):
             node[i] = 0
         for i in train:
@@ -91,19 +89,19 @@ def _boost(
             n_nodes = 1 << level
             _add_up(sums, bins, train, node, g, h, n_nodes)
             for at in range(n_nodes):
-                feature, cut = _best_split(sums[at], k, n_bins, RIDGE, least)
+                feature, cut = _best_split(sums[at], k, n_bins, ridge, least)
                 nodes[0, at], nodes[1, at] = feature, feature * n_bins + cut
             for i in range(n):
                 at = node[i]
                 right = nodes[0, at] >= 0 and bins[i, nodes[0, at]] > nodes[1, at]
                 node[i] = 2 * at + (1 if right else 0)
         for at in range(1 << DEPTH):
-            leaf[0, at], leaf[1, at] = 0.0, RIDGE
+            leaf[0, at], leaf[1, at] = 0.0, ridge
         for i in train:
             leaf[0, node[i]] += g[i]
             leaf[1, node[i]] += h[i]
         for i in range(n):
-            score[i] += RATE * leaf[0, node[i]] / leaf[1, node[i]]
+            score[i] += rate * leaf[0, node[i]] / leaf[1, node[i]]
 
 
 def proxy_out_of_fold(codes: Ints, y: Ints, weights: Floats, fold: Ints) -> Floats:

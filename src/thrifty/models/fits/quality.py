@@ -46,8 +46,6 @@ __all__ = [
 
 #: draws of the interval: its ends are the fifth of each side; set by hand
 _DRAWS = 200
-#: at most so many rows times draws at once: 32 MB of numbers
-_AT_ONCE = 4_000_000
 #: rows of every class without which nothing is said: two a fold; set by hand
 LEAST = 6
 #: how much wider than the draws say: so wide that 95 % hold and no wider than 1.4 times what fresh
@@ -57,17 +55,6 @@ _WIDER = 1.25
 #: whose draws know their spread better; on the same designs, seeds 60000 to 60199: with 12 and 2.2
 #: for both the AUROC of 60 rows held in 99 %, with 9 for both the average precision in 91.5 %
 _FEW = ((10.5, 2.2), (7.5, 2.0))
-#: of numbers; chosen with `python benchmarks/intervals.py --numbers`
-_WIDER_NUMBERS = 2.0
-#: at either end
-_OUTSIDE = 0.025
-#: an AUC up to this is taken for guessing: of tables of noise, 900 x 30, a third of the intervals
-#: begin above a half, and more than promised still above this (tests/models/test_no_signal.py)
-_GUESSING = 0.53
-#: rows that a figure of numbers needs; set by hand
-_LEAST_NUMBERS = 24
-#: a probability is no closer to 0 than this when its logarithm is taken
-_SUREST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +129,11 @@ class Quality:
 
         By a little more than a half: features look better on the rows that chose them.
         """
-        return self.auc.low > _GUESSING
+        # an AUC up to this is taken for guessing: of tables of noise, 900 x 30, a third of the
+        # intervals begin above a half, and more than promised still above this
+        # (tests/models/test_no_signal.py)
+        guessing = 0.53
+        return self.auc.low > guessing
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -221,12 +212,13 @@ def _figure(
     >>> str(_figure(np.repeat([0.5, 0.4, 0.6], [1, 100, 100]), 100))
     '0.50 (0.27 to 0.73)'
     """
+    outside = 0.025  # at either end
     # half a row from either end: log-odds of nothing but ones
     edge = 0.5 / (k + 1)
     logs = logit(np.clip(drawn, edge, 1 - edge))
     half = 1.96 * min(wider * (1 + (few[0] / k) ** 3), max(wider, few[1])) * logs[1:].std()
     low, high = expit([logs[0] - half, logs[0] + half]).tolist()
-    value, rows = float(drawn[0]), _OUTSIDE ** (1 / k)
+    value, rows = float(drawn[0]), outside ** (1 / k)
     return Figure(value, min(low, value * rows), max(high, 1 - (1 - value) * rows))
 
 
@@ -236,7 +228,8 @@ def widened(at: float, low: float, high: float) -> tuple[float, float]:
     >>> widened(1.0, 0.5, 2.0)
     (0.0, 3.0)
     """
-    return at - _WIDER_NUMBERS * (at - low), at + _WIDER_NUMBERS * (high - at)
+    wider_numbers = 2.0  # of numbers; chosen with `python benchmarks/intervals.py --numbers`
+    return at - wider_numbers * (at - low), at + wider_numbers * (high - at)
 
 
 def draws_of_rows(codes: Ints, rng: np.random.Generator, groups: Ints | None = None) -> Floats:
@@ -244,10 +237,11 @@ def draws_of_rows(codes: Ints, rng: np.random.Generator, groups: Ints | None = N
 
     With ``groups`` a group is drawn as a whole, among those that begin with the same class.
     """
+    at_once = 4_000_000  # at most so many rows times draws at once: 32 MB of numbers
     if groups is not None:
         _, first, at = np.unique(groups, return_index=True, return_inverse=True)
         return draws_of_rows(codes[first], rng)[:, at.reshape(-1)]
-    n = max(20, min(_DRAWS, _AT_ONCE // len(codes)))
+    n = max(20, min(_DRAWS, at_once // len(codes)))
     counts = np.ones((1 + n, len(codes)))
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
@@ -305,10 +299,11 @@ def losses(said: Floats, labels: AnyArray) -> Floats:
     >>> losses(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 0])).round(2).tolist()
     [0.69, 1.39]
     """
+    surest = 1e-6  # a probability is no closer to 0 than this when its logarithm is taken
     if labels.dtype.kind == "f":
         return np.asarray((said[:, 0] - labels) ** 2)
     right = said[np.arange(len(said)), labels.astype(np.int64)]
-    return np.asarray(-np.log(np.maximum(right, _SUREST)))
+    return np.asarray(-np.log(np.maximum(right, surest)))
 
 
 def said_left_out(
@@ -346,9 +341,10 @@ def quality_left_out(table: Table, fit: Callable[[Table], Any], seed: int) -> Qu
 
 def numbers_left_out(table: Table, fit: Callable[[Table], Any], seed: int) -> NumberQuality | None:
     """Of a regressor; None with too few rows, or where it cannot be fitted on fewer."""
+    least_numbers = 24  # rows that a figure of numbers needs; set by hand
     y, weights = np.asarray(table.labels, dtype=np.float64), table.weights
     n = len(y) if table.groups is None else len(np.unique(table.groups))
-    if n < _LEAST_NUMBERS or y.min() == y.max():
+    if n < least_numbers or y.min() == y.max():
         return None
     said = said_left_out(table, fit, seed)
     if said is None:

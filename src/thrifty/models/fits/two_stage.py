@@ -23,10 +23,6 @@ from thrifty.typing import Json, JsonLike
 
 __all__ = ["TwoStage", "fit_two_stages", "two_stage_from_dict"]
 
-#: the steps in which the part of the correction is tried, and by how many standard errors a part
-#: must lower the loss: none loses .02 on random lists of emotions (`benchmarks/paired.py lists`)
-_STEPS, _SURE = 4, 1.5
-
 
 @dataclass(frozen=True, eq=False)
 class TwoStage(Scores):
@@ -93,6 +89,10 @@ def fit_two_stages(table: Table, seed: int = 0) -> tuple[TwoStage | Stack, Float
 
     With what is said of every row that was left out, as :func:`.stack.fit_stack` does.
     """
+    # the steps in which the part of the correction is tried, and by how many standard errors a
+    # part must lower the loss: none loses .02 on random lists of emotions (`benchmarks/paired.py
+    # lists`)
+    steps, sure = 4, 1.5
     k = table.first
     below = table.of_features(np.arange(k))
     first, said = fit_stack(below, seed)
@@ -114,14 +114,14 @@ def fit_two_stages(table: Table, seed: int = 0) -> tuple[TwoStage | Stack, Float
         scores = (1 - part) * offset[rows] + part * above
         return scores if numbers else softmax(scores)
 
-    tried = np.array([losses(mixed(s / _STEPS), codes) for s in range(_STEPS + 1)])
+    tried = np.array([losses(mixed(s / steps), codes) for s in range(steps + 1)])
     share, gained = weights / weights.sum(), tried[0] - tried
     gains = gained @ share
     errors = np.sqrt((gained - gains[:, None]) ** 2 @ share**2)
-    step = int(np.argmax(gains - _SURE * errors))
+    step = int(np.argmax(gains - sure * errors))
     if not step:
         return first, said
-    part, found = step / _STEPS, said.copy()
+    part, found = step / steps, said.copy()
     found[rows] = mixed(part)
     if numbers:
         error = float(np.sqrt(tried[step] @ share))
