@@ -3,10 +3,10 @@
     python examples/question_bank.py [folder]
 
 The models are servers on this machine (no key, no network): prompts, tokens and bills are what they
-would be elsewhere. The small one answers the bank about mails, for little, and is now and then
-wrong; once it cuts the line after it has billed, so that nobody knows. The program shows what a
-careful user does then: look at the provider's own bill, say what happened, go on. The large one is
-right, and expensive: it is asked about few mails, to certify the answers to all of them.
+would be elsewhere. The small one reasons, answers the bank about mails for little, and is now and
+then wrong; once it cuts the line after it has billed, so that nobody knows. The program shows what
+a careful user does then: look at the provider's own bill, say what happened, go on. The large one
+is right, and expensive: it is asked about few mails, to certify the answers to all of them.
 """
 
 from __future__ import annotations
@@ -69,10 +69,12 @@ def main(folder: Path, n: int = 1200, labelled: int = 200) -> tuple[thrifty.Life
     texts = mails(n)
     budget = thrifty.Budget(total="2 USD")
     with (
-        LocalChatServer(small_model, rates=SMALL, refuse=2, break_=1) as small,
+        LocalChatServer(small_model, rates=SMALL, refuse=2, break_=1, reasoning=400) as small,
         LocalChatServer(large_model, rates=LARGE) as large,
     ):
-        ask = thrifty.ChatServer("small", rates=SMALL, base_url=small.url, key_from=None)
+        ask = thrifty.ChatServer(
+            "small", rates=SMALL, base_url=small.url, key_from=None, reasoning=400
+        )
         judge = thrifty.ChatServer("large", rates=LARGE, base_url=large.url, key_from=None)
         life = thrifty.Lifetime(store=store, budget=budget, random_state=0)
         some = thrifty.Source.from_questions(texts[:labelled], QUESTIONS, ask=ask)

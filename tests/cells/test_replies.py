@@ -1,6 +1,7 @@
 """Replies as real models write them: read where they answer, refused where they do not."""
 
 import math
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from thrifty.cells.sources.prompts import read_reply
 from thrifty.errors import CostAboveReservation, MalformedAnswer
 from thrifty.protocol import Cells
 from thrifty.results import Reply
+from thrifty.testing import LocalChatServer
 
 ILL = Question("Is he ill?")
 AGE = Question("How old is he?", "number")
@@ -127,3 +129,25 @@ def test_a_server_is_sent_what_it_takes():
 def test_room_for_thoughts_is_in_the_price_of_a_call():
     expensive, cheap = (source(Thinks(0, room)).per_call[0] for room in (1000, 0))
     assert expensive - cheap == pytest.approx(RATES.cost(0, 1000), abs=1)
+
+
+def test_a_model_that_reasons_unasked_is_said_with_the_room_it_needs_which_is_then_enough():
+    """400 tokens of thoughts: the number that the warning names lets the same calls end well."""
+    texts = [f"He is {i}." for i in range(20, 26)]
+    said = lambda text, question: text[6:8]  # noqa: E731
+    with LocalChatServer(said, rates=RATES, reasoning=400) as server:
+
+        def bank(reasoning):
+            ask = ChatServer("plain", rates=RATES, base_url=server.url, key_from=None,
+                             max_tokens=None, reasoning=reasoning)  # fmt: skip
+            return Source.from_questions(texts, {"age": AGE}, ask=ask, again=0)
+
+        book = ledger()
+        took = pytest.warns(UserWarning, match=r"took 4\d\d tokens where \d+ were")
+        with took as told, pytest.raises(CostAboveReservation):
+            Cells(bank(0), ledger=book).get(range(6), [0])
+        room = int(re.search(r"reasoning=(\d+)", str(told[0].message))[1])
+        assert 400 < room < 1000
+        got = Cells(bank(room), ledger=book).get(range(6), [0])
+        assert got.ravel().tolist() == [20, 21, 22, 23, 24, 25]
+        assert len(server.requests) == 6, "what was answered is not asked again"

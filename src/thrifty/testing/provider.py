@@ -256,6 +256,8 @@ class LocalChatServer:
     logprob : callable or None
         ``logprob(text) -> float`` of each token of an answer, given to whoever asks for
         log-probabilities; None: it gives none
+    reasoning : int
+        tokens of thoughts that it bills beside each answer, as far as ``max_tokens`` lets it
 
     Examples
     --------
@@ -281,8 +283,9 @@ class LocalChatServer:
         ends: str = "completed",
         lose: Callable[[str], bool] = lambda text: False,
         logprob: Callable[[str], float] | None = None,
+        reasoning: int = 0,
     ) -> None:
-        self.logprob = logprob
+        self.logprob, self.reasoning = logprob, reasoning
         self.answer, self.rates, self.key = answer, rates or Rates("0.15 USD", "0.60 USD"), key
         self.refuse, self.break_, self.garble, self.delay = refuse, break_, garble, delay
         self.confidence, self.overcharge = confidence, overcharge
@@ -437,7 +440,8 @@ class LocalChatServer:
                 written = "Sure! Here is what I think about it."
             read = int(self.overcharge * estimated_tokens(prompt))
             cached = estimated_tokens(text) if text in self._seen else 0
-            out = min(estimated_tokens(written), int(body.get("max_tokens", 10**9)))
+            out = estimated_tokens(written) + self.reasoning
+            out = min(out, int(body.get("max_tokens", 10**9)))
             out = int(self.overcharge * out)
             self._seen.add(text)
             self.billed += rates.cost(read, out, cached)

@@ -149,7 +149,7 @@ class QuestionSource(CallableSource):
         self._same: dict[str, list[str]] = {}
         self._take(given, ask, model, rates, batch=batch)
         self.confidence, self._from_tokens = confidence is True, confidence == "tokens"
-        self._tokens, self._told = tokens, False
+        self._tokens, self._told, self._told_thoughts = tokens, False, False
         ids, self._texts = _by_content(texts)
         self.model = " and ".join(dict.fromkeys(one.model for one in self._answerers))
         self.rates = self._answerers[0].rates
@@ -370,6 +370,7 @@ class QuestionSource(CallableSource):
         read = self._tokens(prompt) if reply.read is None else reply.read
         written = self._tokens(reply.text) if reply.written is None else reply.written
         cost = Decimal(rates.cost(read, written, reply.cached)) / UNIT
+        self._say_thoughts(answerer.ask, written, longest)
         try:
             values = read_reply(reply.text, questions, confidence=self.confidence)
         except MalformedAnswer as error:
@@ -381,6 +382,20 @@ class QuestionSource(CallableSource):
         if self._from_tokens:
             by_name.update(zip(map(self._sure, asked), self._confidences(reply, len(asked))))
         return Answered([[by_name[n] for n in names]], cost=cost)
+
+    def _say_thoughts(self, ask: object, written: int, longest: int) -> None:
+        """Once, where a reply took more tokens than were reserved for it: what room to leave."""
+        room = longest + int(getattr(ask, "reasoning", 0))
+        if written <= room or self._told_thoughts:
+            return
+        self._told_thoughts = True
+        warnings.warn(
+            f"a reply of {getattr(ask, 'model', self.model)} took {written} tokens where {room} "
+            "were reserved: it seems to reason. ChatServer(reasoning="
+            f"{-(-3 * (written - longest) // 200) * 100}) leaves room for it.",
+            UserWarning,
+            stacklevel=2,
+        )
 
     def _confidences(self, reply: Reply, n: int) -> list[float]:
         """From log-probabilities; gaps where the server gives none, which is said once."""
