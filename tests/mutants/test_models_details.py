@@ -79,3 +79,27 @@ def test_what_nobody_has_shown_is_ranked_by_its_gain():
 def test_a_gap_is_the_median_to_an_estimator_that_takes_none():
     values = np.array([[1.0, np.nan], [np.nan, np.nan], [5.0, np.nan], [9.0, np.nan]])
     assert _middles(values).tolist() == [5.0, 0.0]
+
+
+def test_a_table_of_one_stage_is_judged_on_all_of_its_rows():
+    bought = np.array([[True, False], [True, True], [False, True]])
+    part = table_of(np.zeros((3, 2)), np.array([0, 1, 0]), bought).of_features(np.array([1, 0]))
+    assert part.judged.tolist() == [True] * 3
+
+
+def test_a_scorecard_keeps_letters_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    names = pytest.importorskip("pandas").DataFrame(X, columns=["Größe", "Alter"])
+    life = thrifty.Lifetime(random_state=0)
+    life.learn("krank", names, (X[:, 0] > 0.2).astype(int), spend="100 %")
+    assert "Größe" in life["krank"].model.card_.to_json()
+
+
+def test_rows_are_known_again_by_their_ids_where_they_have_any():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    for ids in (None, [f"p{i}" for i in range(80)]):
+        source = thrifty.Source.from_array(X, examples=ids, name="ward" if ids else None)
+        life = thrifty.Lifetime(random_state=0)
+        model = life.learn("ill", source, X[:, 0] > 0, spend="100 %").model
+        assert (model.table_.keys is not None) is bool(ids)

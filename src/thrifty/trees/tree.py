@@ -241,7 +241,7 @@ def build(splits: Mapping[Path, Split], leaves: Mapping[Path, Leaf]) -> Tree:
     return at(())
 
 
-def same_split(a: Split, b: Split, *, by_feature: bool = False) -> bool:
+def same_split(a: Split, b: Split, *, by_feature: bool) -> bool:
     """Whether two splits ask the same; ``by_feature``, whether they ask of the same feature."""
     return a.feature == b.feature if by_feature else a == b
 
