@@ -123,7 +123,7 @@ def test_arrays_of_trees_say_what_scikit_learns_forest_says(numbers, searched):
     tried = 2 if searched else 0.5 if numbers else "sqrt"
     theirs = make(25, min_samples_leaf=2, max_features=tried, random_state=3).fit(X, y)
     kinds, new = np.zeros(4, bool), rng.normal(size=(200, 4)).astype(np.float32).astype(float)
-    ours, told = grow_forest(
+    ours, told, _ = grow_forest(
         X, [y], [0 if numbers else 2], np.ones(150), kinds, 3, 25, searched=searched
     )
     said = theirs.predict(new) if numbers else 4 * (theirs.predict_proba(new)[:, 1] - 0.5)
@@ -134,7 +134,7 @@ def test_arrays_of_trees_say_what_scikit_learns_forest_says(numbers, searched):
 def test_a_column_of_gaps_alone_is_a_constant_to_trees():
     X = np.column_stack([np.linspace(-1, 1, 150), np.full(150, np.nan)])
     y = (X[:, 0] > 0).astype(int)
-    found, _ = grow_forest(X, [y], [2], np.ones(150), np.zeros(2, bool), 0, searched=True)
+    found, _, _ = grow_forest(X, [y], [2], np.ones(150), np.zeros(2, bool), 0, searched=True)
     assert ((found.scores(X)[:, 0] > 0) == (X[:, 0] > 0)).mean() > 0.95
 
 

@@ -34,6 +34,7 @@ from thrifty.models.fits.logistic import SPREAD, fit_intercepts, fit_slope, soft
 from thrifty.models.fits.points import Points, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict, quality_of
 from thrifty.models.fits.tree_ensembles import (
+    TANGENT,
     TreeSum,
     add_up,
     grow_forest,
@@ -64,8 +65,6 @@ _FEWER_TREES, _QUICK_TREES = 12, 20
 #: forest's tangents are stretched by, about what held-out rows ask for on the sets above
 _QUICK = (0.4, 0.3, 0.3)
 _QUICK_STRETCH = 1.5
-#: of shares of a class, log-odds: the tangent at a half, as in trees
-_TANGENT = 4.0
 #: a part that explains a quarter of what the best one does has a sixteenth of its share
 _POWER = 2.0
 #: explained variance is no less than this when shares are turned: few rows say it badly
@@ -224,7 +223,7 @@ def fit_quickly(table: Table, seed: int = 0) -> Stack:
     ys, sizes = [fit.y[fit.rows]], [fit.n_classes]
     grown: dict[str, _Part] = {"ridge": ridge}
     for part in fit.forests:
-        grown[part], _ = grow_forest(
+        grown[part], _, _ = grow_forest(
             values, ys, sizes, weights, kinds, seed, _QUICK_TREES, searched=part == "searched"
         )
     shares = dict(zip(("ridge", *_FORESTS), _QUICK))
@@ -275,7 +274,9 @@ def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
     fits = [fit for fit in fits if fit.grows]
     if not fits:
         return
-    forests, told = _grow(fits, np.arange(len(one.rows)), seed, _TREES)
+    forests, told, outside = _grow(fits, np.arange(len(one.rows)), seed, _TREES)
+    if one.groups is not None:  # others of its group saw a row
+        outside = {}
     for fit, mine in _places(fits):
         fit.grown |= {part: trees.of_labels(mine) for part, trees in forests.items()}
     # one label has folds by its classes; several share folds that mind groups alone
@@ -286,36 +287,47 @@ def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
         fit.folds = folds
     if folds is None:
         return
+    for fit, mine in _places(fits):
+        for part, said in outside.items():
+            fit.note(part, np.arange(len(one.rows)), said[:, mine])
+    fewer = {part: _FEWER_TREES for part in one.forests if part not in outside}
     for k in range(FOLDS):
-        _hold_out(fits, np.flatnonzero(folds != k), np.flatnonzero(folds == k), seed)
-    if takes(len(one.rows)) and one.groups is None:
+        _hold_out(fits, np.flatnonzero(folds != k), np.flatnonzero(folds == k), seed, fewer)
+    if takes(len(one.rows)) and one.groups is None and not one.of_rates:
         _fit_kernels(fits, told)
 
 
 def _grow(
     fits: Sequence[_Fit], rows: Ints, seed: int, trees: Mapping[str, int]
-) -> tuple[dict[str, TreeSum], Floats]:
-    """The forests of labels on some rows of their block, and what features told them."""
+) -> tuple[dict[str, TreeSum], Floats, dict[str, Floats]]:
+    """Forests of labels on some rows of their block, and what features told them.
+
+    Last, where trees have bootstrap samples, what those say that did not see a row.
+    """
     one = fits[0]
     values, weights = one.block[rows], one.weights[one.rows][rows]
     ys, sizes = [fit.y[fit.rows][rows] for fit in fits], [fit.n_classes for fit in fits]
-    found, told = {}, np.zeros(values.shape[1])
-    for part in one.forests:
-        found[part], of_part = grow_forest(
+    found, outside, told = {}, {}, np.zeros(values.shape[1])
+    for part in [part for part in one.forests if part in trees]:
+        found[part], of_part, said = grow_forest(
             values, ys, sizes, weights, one.categories[one.columns], seed, trees[part],
             searched=part == "searched",
         )  # fmt: skip
         told += of_part / len(one.forests)
-    return found, told
+        if said is not None:
+            outside[part] = said
+    return found, told, outside
 
 
-def _hold_out(fits: Sequence[_Fit], rest: Ints, out: Ints, seed: int) -> None:
+def _hold_out(
+    fits: Sequence[_Fit], rest: Ints, out: Ints, seed: int, trees: Mapping[str, int]
+) -> None:
     """What ridges and forests of the rest say of rows of the block that were left out."""
     fits = [fit for fit in fits if fit.is_told(rest)]
     if not fits:
         return
     one = fits[0]
-    grown, _ = _grow(fits, rest, seed, dict.fromkeys(_FORESTS, _FEWER_TREES))
+    grown, _, _ = _grow(fits, rest, seed, trees)
     said = {part: trees.scores(one.block[out]) for part, trees in grown.items()}
     others = np.ones(len(one.y), dtype=bool)
     others[one.rows[out]] = False
@@ -336,7 +348,7 @@ def _fit_kernels(fits: Sequence[_Fit], told: Floats) -> None:
         return
     made, targets = columns.matrix(one.block), [fit.target() for fit in fits]
     kernel, held_out = fit_kernel(columns, made, told, np.hstack(targets))
-    times = _TANGENT if one.n_classes else 1.0
+    times = TANGENT if one.n_classes else 1.0
     for fit, mine in _places(fits):
         fit.grown["kernel"] = kernel.of_labels(mine).times(times)
         fit.note("kernel", np.arange(len(one.rows)), times * held_out[:, mine])

@@ -19,10 +19,17 @@ import numpy as np
 
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import AnyArray, Json, JsonLike
 
-__all__ = ["TreeSum", "add_up", "forest_of", "grow_forest", "is_boolean", "tree_sum_from_dict"]
+__all__ = [
+    "TANGENT", "TRIED", "Forest", "TreeSum", "add_up", "as_targets", "grow_forest", "grow_trees",
+    "is_boolean", "tree_sum_from_dict",
+]  # fmt: skip
 
+#: features that a split of extra trees tries, of classes and of numbers: as people write by hand
+TRIED: tuple[str, float] = ("sqrt", 0.5)
+#: of shares of a class, the tangent of their log-odds at a half
+TANGENT = 4.0
 #: rows of a leaf: what people write by hand, not tuned further
 _LEAF = 2
 #: features that a split of a random forest tries at most: half of 132 on nhanes; for time alone
@@ -71,6 +78,12 @@ class TreeSum:
             leaves = self._leaves(values[begin : begin + step])
             found[begin : begin + step] += self.value[leaves].sum(axis=1)
         return found
+
+    def scores_outside(self, values: Floats, seen: Bools) -> Floats:
+        """(rows, c) the mean of the trees that did not see a row; 0 where all did."""
+        out = ~seen.T
+        said = np.einsum("rt,rtc->rc", out, self.value[self._leaves(_as_grown(values))])
+        return np.asarray(said / np.maximum(out.sum(axis=1), 1)[:, None])
 
     def _leaves(self, values: Floats) -> Ints:
         at = np.broadcast_to(self.roots, (len(values), len(self.roots)))
@@ -160,51 +173,100 @@ def add_up(parts: Sequence[TreeSum]) -> TreeSum:
     )
 
 
-def grow_forest(
-    values: Floats, targets: Sequence[Ints | Floats], n_classes: Sequence[int], weights: Floats,
-    categories: Bools, seed: int, trees: int = 40, *, searched: bool = False,
-) -> tuple[TreeSum, Floats]:  # fmt: skip
-    """A forest for all targets at once, and importances: see :func:`forest_of`.
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees of scikit-learn on a design without gaps: what features told, who saw which row.
 
-    ``n_classes``: of each target, 0 for numbers; targets of one call are all classes or all
-    numbers; what is said of each stands beside that of the one before it. A gap is below every
-    value where the column has gaps, else at its median.
-
-    >>> x = np.random.default_rng(0).normal(size=(80, 2))
-    >>> found, told = grow_forest(x, [(x[:, 0] > 0).astype(int)], [2], np.ones(80),
-    ...                           np.zeros(2, bool), 0)
-    >>> bool(told[0] > 0.7), bool(np.corrcoef(found.scores(x)[:, 0], x[:, 0] > 0)[0, 1] > 0.8)
-    (True, True)
+    ``seen``: (trees, rows) which rows were in each tree's bootstrap sample; None without one.
     """
-    columns = _Expanded.of(values, categories)
-    labels = np.column_stack(targets) if len(targets) > 1 else np.asarray(targets[0])
-    design = columns.filled(values)
-    made = forest_of(trees, design.shape[1], seed, numbers=not n_classes[0], searched=searched)
-    made.fit(design, labels, sample_weight=None if _alike(weights) else weights)
-    found = add_up([_from_forest(one.tree_, n_classes, columns) for one in made.estimators_])
-    told = np.zeros(values.shape[1])
-    np.add.at(told, columns.feature, made.feature_importances_)
-    return found.times(1 / trees), told
+
+    trees: list[Any]
+    told: Floats
+    seen: Bools | None
 
 
-def forest_of(trees: int, columns: int, seed: int, *, numbers: bool, searched: bool) -> Any:
+def grow_trees(
+    design: AnyArray, targets: Floats, trees: int, seed: int, *,
+    tried: float | str, searched: bool = False, sampled: bool = False,
+    weights: Floats | None = None,
+) -> Forest:  # fmt: skip
     """Extra trees (Geurts, Ernst and Wehenkel, 2006) or, ``searched``, a random forest.
 
     Extra trees draw their limits: the better forest where many features say a little each. A random
     forest (Breiman, 2001) that tries half of the features at every split finds the one test, and
-    the limit on it, that decide: docs/research, Forests.
-    """
-    from sklearn import ensemble
+    the limit on it, that decide: docs/research, Forests. Extra trees try ``tried`` of the features,
+    and see every row unless ``sampled``.
 
-    name = ("RandomForest" if searched else "ExtraTrees") + (
-        "Regressor" if numbers else "Classifier"
-    )
-    tried = 0.5 if numbers else "sqrt"
-    if searched:
-        tried = min(max(columns // 2, 1), _MOST_TRIED)
-    return getattr(ensemble, name)(
-        trees, min_samples_leaf=_LEAF, max_features=tried, random_state=seed, n_jobs=1
-    )
+    ``targets``: (rows, c) numbers, or classes as :func:`as_targets` has them: the square error of
+    their columns is their Gini impurity, and a regression tree of scikit-learn checks no classes,
+    which takes longer than a small tree; so does what its forests do around each tree.
+    """
+    from sklearn import config_context
+    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
+    n, width = design.shape
+    kind = DecisionTreeRegressor if searched else ExtraTreeRegressor
+    features = min(max(width // 2, 1), _MOST_TRIED) if searched else tried
+    x = np.ascontiguousarray(design, dtype=np.float32)
+    y = np.ascontiguousarray(targets, dtype=np.float64)
+    weights = np.ones(n) if weights is None else weights
+    rng = np.random.RandomState(seed)
+    grown, seen, told = [], [], np.zeros(width)
+    with config_context(skip_parameter_validation=True):
+        for _ in range(trees):
+            own = int(rng.randint(np.iinfo(np.int32).max))
+            drawn = weights
+            if searched or sampled:
+                rows = np.random.RandomState(own).randint(0, n, n, dtype=np.int32)
+                times = np.bincount(rows, minlength=n)
+                seen.append(times > 0)
+                drawn = weights * times
+            one = kind(min_samples_leaf=_LEAF, max_features=features, random_state=own)
+            grown.append(one.fit(x, y, sample_weight=drawn, check_input=False).tree_)
+            told += grown[-1].compute_feature_importances()
+    told /= max(float(told.sum()), 1e-300)
+    return Forest(grown, told, np.array(seen) if seen else None)
+
+
+def as_targets(ys: Sequence[Ints | Floats], n_classes: Sequence[int]) -> Floats:
+    """Numbers as they are, of two classes the second, of more a column each.
+
+    >>> as_targets([np.array([0, 1, 1]), np.array([2, 0, 1])], [2, 3]).astype(int).tolist()
+    [[0, 0, 0, 1], [1, 1, 0, 0], [1, 0, 1, 0]]
+    """
+    made = [y[:, None] if n < 3 else np.eye(n)[y] for y, n in zip(ys, n_classes)]
+    return np.hstack(made).astype(np.float64)
+
+
+def grow_forest(
+    values: Floats, targets: Sequence[Ints | Floats], n_classes: Sequence[int], weights: Floats,
+    categories: Bools, seed: int, trees: int = 40, *, searched: bool = False,
+) -> tuple[TreeSum, Floats, Floats | None]:  # fmt: skip
+    """A forest for all targets at once, and importances: see :func:`grow_trees`.
+
+    ``n_classes``: of each target, 0 for numbers; targets of one call are all classes or all
+    numbers; what is said of each stands beside that of the one before it. A gap is below every
+    value where the column has gaps, else at its median. Last, of a random forest, what trees say
+    of the rows that they did not see.
+
+    >>> x = np.random.default_rng(0).normal(size=(80, 2))
+    >>> found, told, _ = grow_forest(x, [(x[:, 0] > 0).astype(int)], [2], np.ones(80),
+    ...                              np.zeros(2, bool), 0)
+    >>> bool(told[0] > 0.7), bool(np.corrcoef(found.scores(x)[:, 0], x[:, 0] > 0)[0, 1] > 0.8)
+    (True, True)
+    """
+    columns = _Expanded.of(values, categories)
+    made = grow_trees(
+        columns.filled(values), as_targets(targets, n_classes), trees, seed,
+        tried=TRIED[not n_classes[0]], searched=searched, weights=weights,
+    )  # fmt: skip
+    middle = np.concatenate([np.full(n if n > 2 else 1, 1 / n if n else 0.0) for n in n_classes])
+    times = TANGENT if n_classes[0] else 1.0
+    found = add_up([_as_sum(one, columns, middle, times) for one in made.trees])
+    told = np.zeros(values.shape[1])
+    np.add.at(told, columns.feature, made.told)
+    outside = None if made.seen is None else found.scores_outside(values, made.seen)
+    return found.times(1 / trees), told, outside
 
 
 def is_boolean(values: Floats) -> bool:
@@ -268,12 +330,13 @@ class _Expanded:
         }
 
 
-def _from_forest(tree: Any, n_classes: Sequence[int], columns: _Expanded) -> TreeSum:
+def _as_sum(tree: Any, columns: _Expanded, middle: Floats, times: float) -> TreeSum:
+    """Of classes the tangent of the log-odds, of numbers their mean."""
     here, leaf = np.arange(tree.node_count), tree.children_left < 0
     column = np.where(leaf, 0, tree.feature)
     asked = columns.question(column, np.where(leaf, 0.0, tree.threshold))
     asked["equal"] = asked["equal"] & ~leaf
-    value = np.hstack([_leaves(tree.value[:, t], n) for t, n in enumerate(n_classes)])
+    value = times * (tree.value[:, :, 0] - middle)
     return TreeSum(
         roots=np.zeros(1, dtype=np.int64),
         left=np.where(leaf, here, tree.children_left),
@@ -283,15 +346,6 @@ def _from_forest(tree: Any, n_classes: Sequence[int], columns: _Expanded) -> Tre
         base=np.zeros(value.shape[1]),
         **asked,
     )
-
-
-def _leaves(counts: Floats, n_classes: int) -> Floats:
-    """What each node says of one target: the mean of numbers, the tangent of classes' log-odds."""
-    value = counts[:, : max(n_classes, 1)]
-    if n_classes:
-        value = value / np.maximum(value.sum(axis=1, keepdims=True), 1e-300)
-        value = 4 * (value[:, 1:] - 0.5 if n_classes == 2 else value - 1 / n_classes)
-    return value
 
 
 def _as_grown(values: Floats) -> Floats:
@@ -304,7 +358,3 @@ def _as_grown(values: Floats) -> Floats:
 def _rounded(trees: TreeSum) -> TreeSum:
     """Leaves in the precision that a store keeps."""
     return replace(trees, value=trees.value.astype(np.float32).astype(np.float64))
-
-
-def _alike(weights: Floats) -> bool:
-    return bool((weights == weights[0]).all())
