@@ -4,7 +4,7 @@ Made sets, by generators of our own from the descriptions in the papers:
 indicator: eight random bits and a number that says which of them is the label (SEFA's pointer);
 cube: twenty numbers, eight classes; class c lies at the corner c of a cube in the features c, c + 1
   and c + 2, with a spread of .1, all else is noise around .5 with .3 (Ruckstiess et al.; Zannone et
-  al., ODIN; AFABench);
+  al., ODIN; AFABench); the setting of 1,000 rows is ``cube cube-nm --rows 600 --spread 0.3``;
 cube-nm: cube behind a context of five features that says in which of five blocks it stands.
 Real ones: digits (scikit-learn), spam on the split that GDFS published, physionet_icu, ckd.
 Printed: accuracy (AUROC for spam, F1 of the rare class for physionet_icu and ckd) with at most k
@@ -39,23 +39,23 @@ PUBLISHED = {
 }
 CELLS = {
     "indicator": (1, 2, 3, 5, 9),
-    "cube": (3, 4, 5, 8),
-    "cube-nm": (6, 8, 12),
-    "digits": (4, 6, 10),
+    "cube": (3, 4, 5, 8, 10),
+    "cube-nm": (3, 5, 7, 10, 14),
+    "digits": (4, 6, 8, 10),
     "spam": (3, 4, 5, 6, 8, 10),
     "physionet_icu": (5, 16),
     "ckd": (1, 2, 4),
 }
 
 
-def indicator(n, rng):
+def indicator(n, rng, spread):
     bits = rng.integers(0, 2, (n, 8))
     which = rng.integers(0, 8, n)
     X = np.column_stack([bits, which]).astype(float)
     return X, bits[np.arange(n), which]
 
 
-def cube(n, rng, features=20, spread=0.1):
+def cube(n, rng, spread=0.1, features=20):
     y = rng.integers(0, 8, n)
     X = rng.normal(0.5, 0.3, (n, features))
     for bit in range(3):
@@ -64,9 +64,9 @@ def cube(n, rng, features=20, spread=0.1):
     return X, y
 
 
-def cube_nm(n, rng, blocks=5, each=10):
+def cube_nm(n, rng, spread=0.1, blocks=5, each=10):
     context = rng.integers(0, blocks, n)
-    shown, y = cube(n, rng, each)
+    shown, y = cube(n, rng, spread, each)
     X = rng.normal(0.5, 0.3, (n, blocks + blocks * each))
     X[:, :blocks] = context[:, None] == np.arange(blocks)
     for b in range(blocks):
@@ -75,12 +75,12 @@ def cube_nm(n, rng, blocks=5, each=10):
     return X, y
 
 
-def rows_of(name, split, rows):
+def rows_of(name, split, rows, spread):
     """Training and test rows."""
     rng = np.random.default_rng(split)
     made = {"indicator": indicator, "cube": cube, "cube-nm": cube_nm}
     if name in made:
-        X, y = made[name](rows + 2000, rng)
+        X, y = made[name](rows + 2000, rng, spread)
         return X[:rows], y[:rows], X[rows:], y[rows:]
     if name == "digits":
         X, y = load_digits(return_X_y=True)
@@ -116,9 +116,9 @@ def score(name, y, got):
     return float((got.values == y).mean())
 
 
-def measured(name, split, rows, spend):
+def measured(name, split, rows, spend, spread):
     """A split of a set: its curve, the training cells it bought, what ``Sure(.95)`` asks."""
-    X, y, new, truth = rows_of(name, split, rows)
+    X, y, new, truth = rows_of(name, split, rows, spread)
     life = thrifty.Lifetime(thrifty.Models(), random_state=split)
     began = time.process_time()
     learned = life.learn("task", X, y, spend=spend)
@@ -140,6 +140,7 @@ def main():
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--spend", default="100 %")
+    parser.add_argument("--spread", type=float, default=0.1, help="of what tells, in the cubes")
     parser.add_argument("--out", type=Path, help="a file for what was measured, a line a split")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -152,7 +153,8 @@ def main():
         for split in range(given.splits):
             one = done.get((name, split))
             if one is None:
-                one = append(given.out, measured(name, split, given.rows, given.spend))
+                made = measured(name, split, given.rows, given.spend, given.spread)
+                one = append(given.out, made)
             line = "  ".join(f"{k}: {value:.3f}" for k, value in one["curve"])
             print(
                 f"{name} split {split}, {one['bought']:.0%} of the cells: {line}; Sure(.95) "

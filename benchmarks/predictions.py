@@ -121,7 +121,7 @@ def prefixes_on(X, y, cells, features, kinds=None):
 
 def money(name, prices, labels, sums, folds_seed, n_test):
     """AP at mean USD a row, for some labels; yields (label, full AP, price of all, lines)."""
-    from thrifty.models.asking.rounds import ask_in_order
+    from thrifty.models.asking.walk import ask_in_order
 
     z = load(name)
     X, names = z["X"].astype(float), [str(f) for f in z["feature_names"]]

@@ -24,6 +24,8 @@ from sklearn.metrics import average_precision_score
 import thrifty
 from studies.measure import one_thread
 from studies.model_tasks import model_tasks
+from thrifty.models.asking.own_order import OwnOrder
+from thrifty.models.asking.walk import ladder_of
 
 SETS = ("spam", "nhanes", "tmc2007_500")
 CELLS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
@@ -55,9 +57,10 @@ def curve_of(life, task):
 def beyond_fixed(life, task, curve):
     """How far a curve is above the fixed order's; zeros where that is what was asked."""
     model = life["task"].model
-    if all(own is None for _, own in model._prefixes.values()):
+    own = {k: one for k, one in model._prefixes.items() if isinstance(one.tasks[0], OwnOrder)}
+    if not own:
         return [0.0] * len(curve)
-    model._prefixes = {key: (fixed, None) for key, (fixed, _) in model._prefixes.items()}
+    model._prefixes = {key: ladder_of(one.tasks[0].fixed) for key, one in own.items()}
     return (np.array(curve) - curve_of(life, task)).tolist()
 
 

@@ -38,7 +38,7 @@ from studies.kept import append, measured_at
 from studies.measure import table
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.asking.walk import ask_in_order
 from thrifty.models.table import Table
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -12,7 +12,7 @@ from thrifty.errors import BadParameter
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.plan import expected_falls, plan_for
 from thrifty.models.asking.prefixes import fit_prefixes, prefix_sizes
-from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.asking.walk import ask_in_order
 from thrifty.stopping import equal_posterior
 
 PRICES = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.0])
@@ -48,7 +48,15 @@ def test_sizes_are_close_at_first_double_later_and_end_with_all():
 def test_without_a_rule_every_row_is_asked_everything(made):
     prefixes, X, _ = made
     got = asked(prefixes, X)
-    assert set(got.stopped) == {"finished"} and (got.cost == PRICES.sum()).all()
+    assert set(got.stopped) == {"finished"} and (got.cost == prefixes.prices[-1]).all()
+
+
+def test_cells_that_make_answers_worse_are_not_asked(made):
+    """Four features tell; the noise of the others costs held-out rows more than it tells them."""
+    prefixes, *_ = made
+    losses = prefixes.losses()
+    assert (losses[1:] <= np.minimum.accumulate(losses)[:-1] + 1e-3).all()
+    assert set(prefixes.parts[-1].features) >= {2, 3, 5, 6} and prefixes.prices[-1] < PRICES.sum()
 
 
 def test_rows_that_stopped_are_sure_and_the_others_were_asked_everything(made):
@@ -60,7 +68,7 @@ def test_rows_that_stopped_are_sure_and_the_others_were_asked_everything(made):
     for p in (equal, got.probabilities):  # both, and of the class that is the answer
         assert (p[each, got.values][sure] >= 0.9).all()
     assert 0.2 < sure.mean() < 1
-    assert (got.cost[~sure] == PRICES.sum()).all()
+    assert (got.cost[~sure] == prefixes.prices[-1]).all()
     assert got.cost.mean() < 0.75 * PRICES.sum()
     whole = asked(prefixes, X)
     lost = roc_auc_score(y, whole.probabilities[:, 1]) - roc_auc_score(y, got.probabilities[:, 1])

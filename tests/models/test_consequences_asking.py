@@ -8,7 +8,7 @@ import thrifty
 from tests.models.tables import table_of
 from thrifty.models.asking.order import find_order
 from thrifty.models.asking.prefixes import Prefix, Prefixes
-from thrifty.models.asking.rounds import ask_in_order
+from thrifty.models.asking.walk import ask_in_order
 from thrifty.models.fits.calibration import Scaling
 from thrifty.stopping import Worth
 

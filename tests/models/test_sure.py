@@ -9,8 +9,8 @@ import thrifty
 from tests.models.tables import table_of
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.asking.rounds import ask_in_order
-from thrifty.models.asking.stored import prefixes_from_dict, prefixes_to_dict
+from thrifty.models.asking.stored import ladder_from_dict, ladder_to_dict
+from thrifty.models.asking.walk import ask_in_order, ladder_of
 from thrifty.models.fits.calibration import (
     Scaling,
     fit_scaling,
@@ -185,5 +185,5 @@ def test_lengths_between_those_that_pipelines_were_fitted_at_are_scaled_as_their
     assert two.slope != four.slope
     assert three.slope == pytest.approx((two.slope + four.slope) / 2)
     assert np.allclose(three.most, (two.most + four.most) / 2)
-    again, _ = prefixes_from_dict(prefixes_to_dict(made))
+    (again,) = ladder_from_dict(ladder_to_dict(ladder_of(made))).tasks
     assert np.allclose(again.parts[3].scaling.most, three.most)

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import thrifty
 from tests.models.tables import table_of
 from thrifty.models import learning
+from thrifty.models.asking import order
 from thrifty.models.asking.certificate import RUNGS
-from thrifty.models.asking.joint_order import _JointSearch
 from thrifty.models.fits.fitting import _middles
 from thrifty.models.fits.proxy import _best_split
 
@@ -65,15 +65,13 @@ def test_a_users_estimator_has_the_threads_it_asks_for(monkeypatch, kind, own):
     assert given[-1:] == [not own]
 
 
-def test_what_nobody_has_shown_is_ranked_by_its_gain():
+def test_what_nobody_has_shown_is_ranked_by_its_gain(monkeypatch):
     """Where none of them gains more than chance would."""
-    X = np.random.default_rng(12).normal(size=(40, 2))
-    search = _JointSearch(
-        [table_of(X, np.arange(len(X)) % 2)], [1.0], lambda owned, wanted: 1.0, [], 1, 0
-    )
-    search.present = [search.first.probabilities([])]
-    search.first.gains = lambda _: np.array([[0.1, -1.0], [0.2, -1.0]])
-    assert [step for step, _ in search._ranked()] == [(1,), (0,)]
+    shown = np.array([[0.1, -1, 0], [0.2, -1, 0]])
+    monkeypatch.setattr(order.BinnedFeatures, "gains", lambda *_: shown)
+    tables = [table_of(np.random.default_rng(12).normal(size=(40, 2)), np.arange(40) % 2)]
+    found = order.find_joint_order(tables, [1.0], lambda owned, wanted: 1.0)
+    assert found.steps == ((), (1,), (0,))
 
 
 def test_a_gap_is_the_median_to_an_estimator_that_takes_none():

@@ -25,7 +25,7 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState
-from thrifty.models.asking.joint import ask_jointly
+from thrifty.models.asking.walk import Walk
 from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages
 from thrifty.stores.pages import SqlPages
@@ -117,7 +117,7 @@ class Interview:
         self.cost = 0.0
         #: where prices are asked for; nothing is bought through it
         self._cells = Cells(self._row(), doors.settings.prices, is_task=False)
-        self._joint = self._tasks.joint(self._cells)
+        self._ladder = self._tasks.ladder(self._cells)
         self._resume()
 
     # What it wants, and what it says.
@@ -126,7 +126,7 @@ class Interview:
     def next(self) -> Wanted | None:
         """The cell it wants; None when it has ended."""
         going = [name for name, answer in self.answers.items() if not answer.stopped]
-        steps = enumerate(self._joint.features)
+        steps = enumerate(self._ladder.features)
         unknown = ((k, f) for k, step in steps for f in step if self._features[f] not in self.known)
         k, f = next(unknown, (0, None))
         if f is None or not going:
@@ -136,7 +136,7 @@ class Interview:
             return None
         serves = [
             name
-            for name, task in zip(self.names, self._joint.tasks)
+            for name, task in zip(self.names, self._ladder.tasks)
             if name in going and any(f in part.features for part in task.parts[k:])
         ]
         said = [(name, self.answers[name]) for name in going]
@@ -164,19 +164,14 @@ class Interview:
         def price(rows: Ints, features: Sequence[int]) -> Floats:
             return np.full(len(rows), np.inf if lacking[list(features)].any() else 0.0)
 
-        got = ask_jointly(
-            self._joint,
-            lambda rows, features: self._values[:, features],
-            price,
-            1,
-            stops=self._rules,
-            weights=self._tasks.weights,
-            per_row=0.0,
-        )
+        got = Walk(
+            self._ladder, lambda rows, features: self._values[:, features], price, 1,
+            rules=self._rules, weights=self._tasks.weights, per_row=0.0,
+        ).run()  # fmt: skip
         answers = {}
         for t, (name, model) in enumerate(self._tasks.classifiers.items()):
             p, why = got.p[t][0], str(got.why[t][0])
-            classes = [model.classes_[int(c)] for c in self._joint.tasks[t].classes]
+            classes = [model.classes_[int(c)] for c in self._ladder.tasks[t].classes]
             best, told = int(p.argmax()), {_plain(c): float(q) for c, q in zip(classes, p)}
             stopped = "" if why == "per_row" else why  # it waits for a cell
             answers[name] = Answer(_plain(classes[best]), float(p[best]), stopped, told)

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
-from thrifty.lazy import Asked, Asks
+from thrifty.lazy import Asks
 from thrifty.lifetime.prediction import JointPrediction, Prediction
 from thrifty.models import ModelClassifier
-from thrifty.models.asking.ask import prefixes_of
-from thrifty.models.asking.certificate import seen_of
-from thrifty.models.asking.joint import JointPrefixes, ask_jointly, joint_prefixes
-from thrifty.models.asking.stored import joint_fingerprint, joint_from_dict, joint_to_dict
-from thrifty.stopping import StoppingRule, Sure, rule_for_models
+from thrifty.models.asking.ask import ask_together, fixed_prefixes, ladder_for
+from thrifty.models.asking.walk import Ladder, ladder_of
+from thrifty.stopping import StoppingRule, rule_for_models
 
 __all__ = ["TasksTogether", "read_weights"]
 
@@ -52,7 +50,7 @@ class TasksTogether:
         self.words_ = {
             name: said for m in models.values() for name, said in getattr(m, "words_", {}).items()
         }
-        self._made: dict[object, JointPrefixes] = {}
+        self._made: dict[object, Ladder] = {}
 
     def answer(
         self, cells: Cells, rows: Ints, stop: object, spend: float | None, per_row: float | None
@@ -107,74 +105,29 @@ class TasksTogether:
         per_row: float | None,
     ) -> JointPrediction:
         """Along one order, as far as some task needs it and money reaches."""
-        for model in self.classifiers.values():
+        models = list(self.classifiers.values())
+        for model in models:
             model.check_kinds(cells)
-        joint = self.joint(cells)
-
-        def get(some: Ints, features: Ints) -> Floats:
-            return np.asarray(cells.get(rows[some], features), dtype=np.float64)
-
-        def price(some: Ints, features: Sequence[int]) -> Floats:
-            return cells.row_costs(rows[some], list(features))
-
-        got = ask_jointly(
-            joint,
-            get,
-            price,
-            len(rows),
-            stops=rules,
-            weights=self.weights,
-            spend=spend,
-            per_row=per_row,
+        ladder = self.ladder(cells)
+        answers, walk = ask_together(
+            models, ladder, cells, rows, rules, spend, per_row, self.weights
         )
         parts, read = {}, {}
         none = np.zeros(0, dtype=np.int64)
         for t, (name, model) in enumerate(self.classifiers.items()):
-            task, rule = joint.tasks[t], rules[t]
-            p = np.zeros((len(rows), len(model.classes_)))
-            p[:, np.asarray(task.classes, dtype=np.int64)] = got.p[t]
-            values = model.classes_[p.argmax(axis=1)]
-            promise = seen_of(task, rule) if isinstance(rule, Sure) else ""
-            asked = Asked(values, p, tuple(got.why[t].tolist()), promise)
-            parts[name] = Prediction(model, cells, asked)
-            steps = [np.array(part.features, dtype=np.int64) for part in task.parts]
-            read[name] = [steps[k] if k >= 0 else none for k in got.at[t].tolist()]
-        return JointPrediction(cells, parts, read, joint.is_joint)
+            parts[name] = Prediction(model, cells, answers[t])
+            steps = [np.array(part.features, dtype=np.int64) for part in ladder.tasks[t].parts]
+            read[name] = [steps[k] if k >= 0 else none for k in walk.at[t].tolist()]
+        return JointPrediction(cells, parts, read, ladder.is_joint)
 
     @property
     def classifiers(self) -> dict[str, ModelClassifier]:
         """The models of classes: those that one order can serve."""
         return {name: m for name, m in self.models.items() if isinstance(m, ModelClassifier)}
 
-    def joint(self, cells: Cells) -> JointPrefixes:
+    def ladder(self, cells: Cells) -> Ladder:
         """Steps of all tasks at the prices of a reader; made once, or read from the store."""
         models = list(self.classifiers.values())
-        key = (tuple(cells.prices[self.features_].tolist()), cells.fees, cells.orders)
-        if key in self._made:
-            return self._made[key]
-        if len(models) == 1:  # its own order is the joint one
-            own = prefixes_of(models[0], cells)
-            made = JointPrefixes(tuple(part.features for part in own.parts), (own,), True)
-            self._made[key] = made
-            return made
-        tables, estimators = [m.table_ for m in models], [m.estimator for m in models]
-        keeper = models[0]._keeper
-        name = joint_fingerprint(tables, self.weights, key, estimators)
-        data = None if keeper is None else keeper.get(name)
-        if data is not None:
-            self._made[key] = joint_from_dict(data)
-            return self._made[key]
-        made = joint_prefixes(
-            tables,
-            lambda: [prefixes_of(model, cells) for model in models],
-            self.weights,
-            cells.price_between,
-            cells.orders,
-            estimators,
-            models[0].random_state or 0,
-        )
-        kept = joint_to_dict(made)
-        if keeper is not None and kept is not None:
-            keeper.put(name, kept)
-        self._made[key] = made if kept is None else joint_from_dict(kept)
-        return self._made[key]
+        if len(models) == 1:  # each row's own order has no common steps
+            return ladder_of(fixed_prefixes(models[0], cells))
+        return ladder_for(models, cells, self.weights, self._made)

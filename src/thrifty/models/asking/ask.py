@@ -1,9 +1,9 @@
 """A model asks through a reader: all it has, or in order until each row is decided.
 
-*Classes*: order and prefixes are made at the first prediction that may stop, from the table that
-was bought for learning, and kept with the model for the prices they were made for. *Numbers*:
-features are asked in the order in which they were bought, the most useful first; a model for each
-beginning of the order is fitted when it is first needed.
+*Classes*: order and prefixes are made at the first prediction that may stop, from the tables that
+were bought for learning, and kept for the prices they were made for; several tasks have one order.
+*Numbers*: features are asked in the order in which they were bought, the most useful first; a model
+for each beginning of the order is fitted when it is first needed.
 """
 
 from __future__ import annotations
@@ -20,33 +20,22 @@ from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
 from thrifty.models.asking.certificate import CertifiedPrefixes, certify, seen_of
-from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.horizon import prefix_lengths
-from thrifty.models.asking.order import COMPARED, find_order
+from thrifty.models.asking.joint import joint_ladder
+from thrifty.models.asking.order import find_order
 from thrifty.models.asking.own_order import OwnOrder, own_order
-from thrifty.models.asking.own_rounds import ask_in_own_order
-from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
-from thrifty.models.asking.rounds import ask_in_order
-from thrifty.models.asking.stored import fingerprint, prefixes_from_dict, prefixes_to_dict
+from thrifty.models.asking.prefixes import Choose, Prefixes, fit_prefixes
+from thrifty.models.asking.stored import fingerprint, ladder_from_dict, ladder_to_dict
+from thrifty.models.asking.walk import Ladder, Walk, ladder_of
 from thrifty.models.fits.fitting import Fitted, fit_table, in_one_thread
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
 __all__ = [
-    "AsksForClasses",
-    "AsksForNumbers",
-    "Keeper",
-    "Orders",
-    "ask_classes",
-    "ask_numbers",
-    "best_order_of",
-    "prefixes_of",
-]
-
-
-#: the fixed order, and the rows' own where it pays
-Orders = tuple[Prefixes, OwnOrder | None]
+    "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "ask_together",
+    "fixed_prefixes", "ladder_for",
+]  # fmt: skip
 
 
 class Keeper(Protocol):
@@ -64,7 +53,7 @@ class AsksForClasses(Protocol):
     classes_: AnyArray
     estimator: EstimatorLike | None
     random_state: int | None
-    _prefixes: dict[object, Orders]
+    _prefixes: dict[object, Ladder]
     _certificates: dict[object, CertifiedPrefixes]
     _keeper: Keeper | None
 
@@ -103,122 +92,129 @@ def ask_classes(
         return Asked(model.classes_[p.argmax(axis=1)], p, (FINISHED,) * len(rows))
     if stop is not None:
         stop.check_classes(model.classes_)
-    prefixes, stop, promise = _ready(model, cells, stop)
+    if isinstance(stop, Sure) and stop.certified:
+        made = certificate_of(model, cells, stop)
+        ladder, stop = ladder_of(made.prefixes), made.rule
+        (asked,), _ = ask_together([model], ladder, cells, rows, [stop], spend, per_row)
+        return replace(asked, promise=made.words)
+    if stop is not None and stop.weighs_falls:  # falls are known along one order alone
+        ladder = ladder_of(fixed_prefixes(model, cells))
+    else:
+        ladder = ladder_for([model], cells)
+    (asked,), _ = ask_together([model], ladder, cells, rows, [stop], spend, per_row)
+    return asked
+
+
+def ask_together(
+    models: Sequence[AsksForClasses],
+    ladder: Ladder,
+    cells: Cells,
+    rows: Ints,
+    rules: Sequence[StoppingRule | None],
+    spend: float | None = None,
+    per_row: float | None = None,
+    weights: Sequence[float] = (1.0,),
+) -> tuple[list[Asked], Walk]:
+    """Every model's answers from one pass of the rows, and the pass."""
 
     def get(some: Ints, features: Ints) -> AnyArray:
         return np.asarray(cells.get(rows[some], features), dtype=np.float64)
 
-    def price(some: Ints, start: int, end: int) -> Floats:
-        had = len(prefixes.parts[start].features) if start >= 0 else 0
-        new = prefixes.parts[end].features[had:]
-        return cells.row_costs(rows[some], list(new)) if new else np.zeros(len(some))
-
     def cost(some: Ints, features: Sequence[int]) -> Floats:
         return cells.row_costs(rows[some], list(features)) if features else np.zeros(len(some))
 
-    together = cells.sells_together
-    if isinstance(prefixes, OwnOrder):
-        answers = ask_in_own_order(
-            prefixes, get, len(rows), cost, stop=stop, spend=spend, per_row=per_row,
-            sold_together=together,
-        )  # fmt: skip
-    else:
-        answers = ask_in_order(
-            prefixes, get, len(rows), stop=stop, spend=spend, per_row=per_row, owned_price=price,
-            sold_together=together,
-        )  # fmt: skip
-    p = np.zeros((len(rows), len(model.classes_)))
-    p[:, np.asarray(prefixes.classes, dtype=np.int64)] = answers.probabilities
-    values = model.classes_[np.asarray(answers.values, dtype=np.int64)]
-    return Asked(np.asarray(values), p, tuple(answers.stopped.tolist()), promise)
+    walk = Walk(
+        ladder, get, cost, len(rows), rules=rules, weights=weights, spend=spend, per_row=per_row,
+        sold_together=cells.sells_together,
+    ).run()  # fmt: skip
+    found = []
+    for t, (model, task, rule) in enumerate(zip(models, ladder.tasks, rules)):
+        said, codes = walk.p[t], np.asarray(task.classes, dtype=np.int64)
+        chosen = said.argmax(axis=1) if rule is None else rule.decide(said)
+        p = np.zeros((len(rows), len(model.classes_)))
+        p[:, codes] = said
+        promise = seen_of(task, rule) if isinstance(rule, Sure) else ""
+        values = np.asarray(model.classes_[codes[chosen]])
+        found.append(Asked(values, p, tuple(walk.why[t].tolist()), promise))
+    return found, walk
 
 
-def _ready(
-    model: AsksForClasses, cells: Cells, stop: StoppingRule | None
-) -> tuple[Prefixes, StoppingRule | None, str]:
-    """Prefixes and rule of a prediction, and what is promised of them.
+def ladder_for(
+    models: Sequence[AsksForClasses],
+    cells: Cells,
+    weights: Sequence[float] = (1.0,),
+    kept: dict[object, Ladder] | None = None,
+) -> Ladder:
+    """Order and prefixes of models at the prices of a reader: made once, or read from the store.
 
-    A rule that weighs falls, and a certificate, keep the fixed order.
+    ``kept``: where those of several models are kept; one keeps its own.
     """
-    if not isinstance(stop, Sure):
-        weighs = stop is not None and stop.weighs_falls
-        return prefixes_of(model, cells) if weighs else best_order_of(model, cells), stop, ""
-    if stop.certified:
-        made = certificate_of(model, cells, stop)
-        return made.prefixes, made.rule, made.words
-    prefixes = best_order_of(model, cells)
-    return prefixes, stop, seen_of(prefixes, stop)
-
-
-def _signature(model: AsksForClasses, cells: Cells) -> tuple[object, ...]:
-    """The prices that an order was made for."""
-    return tuple(cells.prices[model.features_].tolist()), cells.fees, cells.orders
-
-
-#: pipelines without some rows take what the score test says at each step, for speed
-_COMPARED_WITHOUT = 1
-
-
-def _choose(model: AsksForClasses, cells: Cells, compared: int = COMPARED) -> Choose:
-    return partial(
-        find_order,
-        price=cells.price_between,
-        orders=cells.orders,
-        seed=model.random_state or 0,
-        compared=compared,
-    )
-
-
-def prefixes_of(model: AsksForClasses, cells: Cells) -> Prefixes:
-    """Order and prefixes of a model at the prices of a reader; made once for these prices."""
-    return _made(model, cells)[0]
-
-
-def best_order_of(model: AsksForClasses, cells: Cells) -> Prefixes:
-    """The same, or the rows' own order where that pays (:class:`OwnOrder`)."""
-    fixed, own = _made(model, cells)
-    return fixed if own is None else own
-
-
-def _made(model: AsksForClasses, cells: Cells) -> Orders:
-    kept, signature = model._prefixes, _signature(model, cells)
-    if signature not in kept and model._keeper is not None:
-        name = fingerprint(model.table_, signature, model.estimator)
-        data = model._keeper.get(name)
-        if data is not None:
-            kept[signature] = prefixes_from_dict(data)
-    if signature not in kept:
-        seed = model.random_state or 0
-        without = _choose(model, cells, _COMPARED_WITHOUT)
+    kept = models[0]._prefixes if kept is None else kept
+    signature = _signature(models, cells)
+    if signature in kept:
+        return kept[signature]
+    keeper, tables = models[0]._keeper, [model.table_ for model in models]
+    name = fingerprint(tables, weights, signature, [model.estimator for model in models])
+    data = None if keeper is None else keeper.get(name)
+    found = None if data is None else ladder_from_dict(data)
+    if found is None:
         # Small fits: more threads than one only wait for each other.
         with in_one_thread():
-            order = _choose(model, cells)(model.table_)
-            price = cells.price_between
-            fixed = fit_prefixes(
-                model.table_, order, price, model.estimator, seed=seed, choose=without
-            )
-            own = own_order(model.table_, fixed, order, price, seed)
-        made = prefixes_to_dict(fixed, own)
-        if model._keeper is not None and made is not None:
-            model._keeper.put(fingerprint(model.table_, signature, model.estimator), made)
-        # as a store keeps them: the same bits in memory and reopened
-        alone = replace(fixed, pipelines=None), own
-        kept[signature] = alone if made is None else prefixes_from_dict(made)
-    return kept[signature]
+            found = _made(models, cells, weights)
+        data = ladder_to_dict(found)
+        if keeper is not None and data is not None:
+            keeper.put(name, data)
+        # as a store keeps it: the same bits in memory and reopened
+        found = found if data is None else ladder_from_dict(data) or found
+    kept[signature] = found
+    return found
+
+
+def _made(models: Sequence[AsksForClasses], cells: Cells, weights: Sequence[float]) -> Ladder:
+    seed, price = models[0].random_state or 0, cells.price_between
+    if len(models) > 1:
+        return joint_ladder(
+            [model.table_ for model in models],
+            lambda: [fixed_prefixes(model, cells) for model in models],
+            weights,
+            price,
+            cells.orders,
+            [model.estimator for model in models],
+            seed,
+        )
+    (model,), choose = models, _choose(models[0], cells)
+    order = choose(model.table_)
+    fixed = fit_prefixes(
+        model.table_, order, price, model.estimator, seed=seed, choose=choose
+    )  # fmt: skip
+    return ladder_of(own_order(model.table_, fixed, order, price, seed) or fixed)
+
+
+def fixed_prefixes(model: AsksForClasses, cells: Cells) -> Prefixes:
+    """The prefixes of a model's one order, whatever order rows have of their own."""
+    (made,) = ladder_for([model], cells).tasks
+    return made.fixed if isinstance(made, OwnOrder) else made
+
+
+def _signature(models: Sequence[AsksForClasses], cells: Cells) -> tuple[object, ...]:
+    """The prices that an order was made for."""
+    features = np.unique(np.concatenate([model.features_ for model in models]))
+    return tuple(cells.prices[features].tolist()), cells.fees, cells.orders
+
+
+def _choose(model: AsksForClasses, cells: Cells) -> Choose:
+    seed = model.random_state or 0
+    return partial(find_order, price=cells.price_between, orders=cells.orders, seed=seed)
 
 
 def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> CertifiedPrefixes:
     """The certificate of a rule at the prices of a reader; made once."""
-    kept, key = model._certificates, (_signature(model, cells), rule.probability)
+    kept, key = model._certificates, (_signature([model], cells), rule.probability)
     if key not in kept:
+        choose, seed = _choose(model, cells), model.random_state or 0
         with in_one_thread():
             kept[key] = certify(
-                model.table_,
-                rule,
-                _choose(model, cells),
-                cells.price_between,
-                model.estimator,
-                model.random_state or 0,
+                model.table_, rule, choose, cells.price_between, model.estimator, seed
             )
     return kept[key]
 

@@ -24,9 +24,8 @@ from scipy.stats import beta, binom
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
-from thrifty.models.asking.cross_fitted import Choose
 from thrifty.models.asking.order import Price
-from thrifty.models.asking.prefixes import Prefixes, fit_prefixes
+from thrifty.models.asking.prefixes import Choose, Prefixes, fit_prefixes
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, equal_posterior
 from thrifty.typing import EstimatorLike

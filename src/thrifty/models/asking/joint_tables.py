@@ -14,7 +14,7 @@ import numpy as np
 from thrifty.array_types import Ints
 from thrifty.models.table import Keys, Table
 
-__all__ = ["joined", "same_rows", "together"]
+__all__ = ["joined", "together"]
 
 #: rows of each class of each task that must have the joint features; fewer say too little. By hand
 ENOUGH = 20
@@ -90,14 +90,6 @@ def together(tables: Sequence[Table]) -> list[Table] | None:
         .weighing_as(t)
         for t in tables
     ]
-
-
-def same_rows(tables: Sequence[Table]) -> bool:
-    """Whether all tables are about the same examples, row by row."""
-    first = tables[0].keys
-    return first is not None and all(
-        t.keys is not None and np.array_equal(t.keys, first) for t in tables
-    )
 
 
 def _keys(tables: Sequence[Table]) -> list[Keys] | None:

@@ -1,9 +1,12 @@
-"""Another model that answers from any cells: each class is a few groups of rows that are alike.
+"""A model that answers from any cells: each class is a few groups of rows.
 
 Within a group the cells are independent of each other (a mixture of naive Bayes models, also known
 as latent class analysis; Lazarsfeld, 1950), so that cells that are not known are simply left out,
-and what a further cell is expected to bring is exact. Tables are fitted by expectation and
-maximisation on bins; a group is drawn towards its class, a class towards all rows.
+and what a further cell is expected to bring is exact. Groups are found in two ways. *Rows that are
+alike*: tables are fitted by expectation and maximisation on bins; a group is drawn towards its
+class, a class towards all rows. *Contexts*: rows are parted at the features that say which of the
+others count (a pointer, a department, a season), and within a context a feature that says nothing
+of the class beyond chance is the same for all classes.
 """
 
 from __future__ import annotations
@@ -15,9 +18,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
 from thrifty.models.fits.bins import Bins, bins_from_dict, make_bins
@@ -43,6 +46,10 @@ STARTS = 3
 ROUNDS = 12
 #: answers of a feature that are told apart when it is asked what it would bring
 ANSWERS = 8
+#: contexts at most; rows of a context for each class; parts of a feature there; and rows' worth of
+#: the context in the tables of a class there: a first look at cube-nm and indicator
+CONTEXTS, CONTEXT_ROWS, PARTS, OF_CONTEXT = 8, 10, 4, 4.0
+_STRETCHES = (0.3, 0.5, 0.7, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,69 +165,205 @@ def latent_classes_from_dict(data: JsonLike) -> LatentClasses:
 
 
 def fit_latent_classes(
-    values: Floats,
-    y: Ints,
-    weights: Floats,
-    categories: Sequence[bool],
-    n_classes: int,
-    seed: int,
-    *,
-    rounds: int = ROUNDS,
-    starts: int = STARTS,
-) -> LatentClasses:
-    """Fit on complete rows.
+    values: Floats, y: Ints, weights: Floats, categories: Sequence[bool], n_classes: int, seed: int
+) -> LatentClasses | None:
+    """Fit on complete rows, in the way that says more of a half of the rows that is held out.
+
+    None: of two classes, where no feature says which of the others count. A fixed order serves
+    such rows as well.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
-    >>> model = fit_latent_classes(X, (X[:, 1] > 0).astype(int), np.ones(300), [False] * 3, 2, 0)
+    >>> y = (X[:, 1] > 0).astype(int) + (X[:, 1] > 1)
+    >>> model = fit_latent_classes(X, y, np.ones(300), [False] * 3, 3, 0)
     >>> codes = model.codes(X)
     >>> codes[:, [0, 2]] = 0
-    >>> bool(((model.logs(codes)[:, 1] > np.log(0.5)) == (X[:, 1] > 0)).mean() > 0.9)
+    >>> bool((model.logs(codes).argmax(axis=1) == y).mean() > 0.9)
     True
     >>> int(model.falls(np.zeros((1, 3), dtype=np.uint8)).argmax())
     1
     """
-    weights = weights / weights.mean()
-    bins = tuple(
-        make_bins(x, weights, max_bins=BINS, category=category)
-        for x, category in zip(values.T, categories)
-    )
-    sizes = np.array([len(one) + 1 for one in bins])
-    empty = LatentClasses(bins, np.zeros(1, np.int64), np.zeros(1), np.zeros((1, sizes.sum())))
-    codes, rng = empty.codes(values), np.random.default_rng([seed, 272])
-    hot = np.zeros((len(y), sizes.sum()))
-    hot[np.arange(len(y))[:, None], empty.begin[:-1] + codes] = 1.0
-    tables = _Tables(empty.begin, _spreading(bins))
-    every = tables.of(weights @ hot, np.ones(hot.shape[1]), 1.0)
-    class_of, share, told = [], [], []
+    coded = _Coded.of(values, weights, categories)
+    everyone = np.arange(len(y))
+    parts = _contexts(coded, y, n_classes)
+    if n_classes == 2 and not parts.any():
+        return None
+    half = np.zeros(len(y), dtype=bool)
+    half[np.random.default_rng([seed, 273]).permutation(len(y))[::2]] = True
+    here, other = np.flatnonzero(half), np.flatnonzero(~half)
+    plain = _of_contexts if n_classes == 2 else _of_groups
+    rival = _loss(plain(coded, y, n_classes, here, seed, 0 * parts), coded, y, other)
+    if _loss(_of_contexts(coded, y, n_classes, here, seed, parts), coded, y, other) < rival:
+        return _of_contexts(coded, y, n_classes, everyone, seed, parts)
+    return None if n_classes == 2 else _of_groups(coded, y, n_classes, everyone, seed, parts)
+
+
+def _loss(model: LatentClasses, coded: _Coded, y: Ints, rows: Ints) -> float:
+    """Of held-out rows, with the stretch that they ask for: cells are not independent."""
+    logs = model.logs(coded.codes[rows])
+    told = [log_softmax(stretch * logs, axis=1) for stretch in _STRETCHES]
+    return float(min(-one[np.arange(len(rows)), y[rows]].mean() for one in told))
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """Rows in bins, what they weigh, and one column for each code."""
+
+    bins: tuple[Bins, ...]
+    codes: Codes
+    weights: Floats
+    hot: Floats
+    tables: _Tables
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats, categories: Sequence[bool]) -> _Coded:
+        weights = weights / weights.mean()
+        bins = tuple(
+            make_bins(x, weights, max_bins=BINS, category=category)
+            for x, category in zip(values.T, categories)
+        )
+        sizes = np.array([len(one) + 1 for one in bins])
+        empty = LatentClasses(bins, np.zeros(1, np.int64), np.zeros(1), np.zeros((1, sizes.sum())))
+        codes = empty.codes(values)
+        hot = np.zeros((len(values), sizes.sum()))
+        hot[np.arange(len(values))[:, None], empty.begin[:-1] + codes] = 1.0
+        return cls(bins, codes, weights, hot, _Tables(empty.begin, _spreading(bins)))
+
+    def table(self, rows: Ints, towards: Floats | None, pull: float) -> Floats:
+        """Shares of codes among some rows, drawn towards others."""
+        towards = np.ones(self.hot.shape[1]) if towards is None else towards
+        return self.tables.of(self.weights[rows] @ self.hot[rows], towards, pull)
+
+    def cut(self, most: int) -> Ints:
+        """(rows, features): codes in at most so many parts of as many rows."""
+        found = np.zeros(self.codes.shape, dtype=np.int64)
+        for j, x in enumerate(self.codes.T):
+            kinds, place = np.unique(x, return_inverse=True)
+            limits = np.unique(np.quantile(x, np.arange(1, most) / most, method="lower"))
+            found[:, j] = place if len(kinds) <= most else np.searchsorted(limits, x)
+        return found
+
+    def model(self, class_of: list[int], shares: list[float], told: list[Floats]) -> LatentClasses:
+        """Of groups, their classes, the logarithms of their shares and of their tables."""
+        logs = np.vstack(told)
+        logs[:, self.tables.begin[:-1]] = 0.0
+        share = np.array(shares) - np.log(np.exp(shares).sum())
+        return LatentClasses(self.bins, np.array(class_of), share, logs)
+
+
+def _contexts(coded: _Coded, y: Ints, n_classes: int) -> Ints:
+    """The context of each row: parts of the rows in which other features tell the class.
+
+    Rows are parted at one feature after another, where that raises what all others say of the class
+    most, beyond what it would by chance.
+    """
+    fine, rough = coded.cut(2 * PARTS), coded.cut(PARTS)
+    found = np.zeros(len(y), dtype=np.int64)
+    splits = {0: _split(fine, rough, y, np.arange(len(y)), n_classes)}
+    while len(splits) < CONTEXTS:
+        part, (rise, below) = max(splits.items(), key=lambda one: one[1][0])
+        if rise < rough.shape[1]:
+            break
+        rows, new = np.flatnonzero(found == part), len(splits)
+        found[rows[~below]] = new
+        for one in (part, new):
+            splits[one] = _split(fine, rough, y, np.flatnonzero(found == one), n_classes)
+    return found
+
+
+def _split(fine: Ints, rough: Ints, y: Ints, rows: Ints, n_classes: int) -> tuple[float, Bools]:
+    """What parting some rows in two raises at most, and which of them are on the lower side."""
+    n, k = rough.shape[1], int(rough.max()) + 1
+    hot = np.zeros((len(rows), n * k))
+    hot[np.arange(len(rows))[:, None], k * np.arange(n) + rough[rows]] = 1.0
+    classes = np.eye(n_classes)[y[rows]]
+
+    def said(counts: Floats) -> Floats:  # (..., classes, n * k): of each feature, in nats of rows
+        return _told(np.moveaxis(counts.reshape(*counts.shape[:-1], n, k), -2, -3))
+
+    whole = classes.T @ hot
+    shown = (whole.sum(axis=0).reshape(n, k) > 0).sum(axis=1) - 1
+    chance = shown * (len(np.unique(y[rows])) - 1) / 2
+    best, best_side = 0.0, np.ones(len(rows), dtype=bool)
+    for f in range(n):
+        sides = np.eye(int(fine.max()) + 1)[fine[rows, f]]
+        each = np.einsum("rs,rc->rsc", sides, classes).reshape(len(rows), -1).T @ hot
+        below = np.cumsum(each.reshape(sides.shape[1], n_classes, -1), axis=0)[:-1]
+        size = below.sum(axis=(1, 2)) / n
+        rise = said(below) + said(whole - below) - said(whole) - chance
+        rise[:, f] = 0.0
+        clear = np.maximum(rise - 2 * np.sqrt(chance), 0.0).sum(axis=1)
+        clear[np.minimum(size, len(rows) - size) < CONTEXT_ROWS * n_classes] = 0.0
+        if len(clear) and clear.max() > best:
+            best, best_side = float(clear.max()), fine[rows, f] <= int(clear.argmax())
+    return best, best_side
+
+
+def _told(counts: Floats) -> Floats:
+    """What columns say of rows, times how many there are; counts (..., rows, columns)."""
+    each, both = _logged(counts).sum(axis=(-1, -2)), counts.sum(axis=(-1, -2))
+    rows, columns = _logged(counts.sum(axis=-1)).sum(-1), _logged(counts.sum(axis=-2)).sum(-1)
+    return np.asarray(each + _logged(both) - rows - columns)
+
+
+def _of_contexts(
+    coded: _Coded, y: Ints, n_classes: int, rows: Ints, seed: int, parts: Ints
+) -> LatentClasses:
+    """A group for each class and context; a feature says of classes what is more than chance."""
+    rough, every = coded.cut(PARTS), coded.table(rows, None, 1.0)
+    n, k = rough.shape[1], int(rough.max()) + 1
+    class_of, share, told = list[int](), list[float](), list[Floats]()
+    for part in np.unique(parts[rows]).tolist():
+        here = rows[parts[rows] == part]
+        table = coded.table(here, every, OF_ALL)
+        counts = np.zeros((n, n_classes, k))
+        np.add.at(counts, (np.arange(n), y[here][:, None], rough[here]), 1.0)
+        freedom = np.maximum((counts.sum(axis=1) > 0).sum(axis=1) - 1, 0)
+        freedom = freedom * (len(np.unique(y[here])) - 1)
+        by_chance = freedom + np.sqrt(2.0 * freedom)
+        trust = np.clip(1 - by_chance / np.maximum(2 * _told(counts), 1e-9), 0.0, 1.0)
+        trust = np.repeat(trust, np.diff(coded.tables.begin))
+        for c in range(n_classes):
+            own = here[y[here] == c]
+            share.append(float(np.log(coded.weights[own].sum() + 0.5) - np.log(len(rows))))
+            told.append(np.log(trust * coded.table(own, table, OF_CONTEXT) + (1 - trust) * table
+                               + 1e-9))  # fmt: skip
+            class_of.append(c)
+    return coded.model(class_of, share, told)
+
+
+def _of_groups(
+    coded: _Coded, y: Ints, n_classes: int, rows: Ints, seed: int, parts: Ints
+) -> LatentClasses:
+    """Some groups of each class, of rows that are alike."""
+    rng, sizes = np.random.default_rng([seed, 272]), np.array([len(b) + 1 for b in coded.bins])
+    every, total = coded.table(rows, None, 1.0), coded.weights[rows].sum()
+    class_of, share, told = list[int](), list[float](), list[Floats]()
     for c in range(n_classes):
-        here = np.flatnonzero(y == c)
-        w, n_groups = weights[here], min(GROUPS, max(len(here) // ROWS, 1))
-        its = tables.of(w @ hot[here], every, OF_ALL)
-        again = starts if n_groups > 1 else 1
-        part = max(float(w.sum() / weights.sum()) / again, 1e-9)
+        here = rows[y[rows] == c]
+        w, n_groups = coded.weights[here], min(GROUPS, max(len(here) // ROWS, 1))
+        its, again = coded.table(here, every, OF_ALL), STARTS if n_groups > 1 else 1
+        part = max(float(w.sum() / total) / again, 1e-9)
         for _ in range(again):
-            groups = _alike(codes[here] / sizes, n_groups, rng)
-            size, logs = _fitted(tables, hot[here], w, groups, its, rounds)
+            groups = _alike(coded.codes[here] / sizes, n_groups, rng)
+            size, logs = _fitted(coded.tables, coded.hot[here], w, groups, its)
             class_of += [c] * len(size)
-            share.append(size + np.log(part))
+            share += (size + np.log(part)).tolist()
             told.append(logs)
-    logs = np.vstack(told)
-    logs[:, empty.begin[:-1]] = 0.0
-    return LatentClasses(bins, np.array(class_of), np.concatenate(share), logs)
+    return coded.model(class_of, share, told)
 
 
 def _fitted(
-    tables: _Tables, hot: Floats, weights: Floats, groups: Floats, its: Floats, rounds: int
+    tables: _Tables, hot: Floats, weights: Floats, groups: Floats, its: Floats
 ) -> tuple[Floats, Floats]:
     """Logarithms of the groups' shares of a class and of their tables, from rows of it.
 
     ``groups`` (rows, groups): to which group a row belongs, to begin with; ``its``: the table of
     the class.
     """
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         counted = groups * weights[:, None]
         logs = np.log(tables.of(counted.T @ hot, its, OF_CLASS))
         size = np.log(counted.sum(axis=0) + 1.0)

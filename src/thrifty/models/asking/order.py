@@ -1,38 +1,35 @@
 """In which order to ask: most worth per price first, on what the answers before left open.
 
-Candidates are single features and orders that fill several at once. Each round ranks them by the
-gain on the out-of-fold residuals of the present model per price^a, cross-validates the best four,
-and takes the one with the largest fall of the log-loss per price^a. What is free comes first, all
-of it. Nothing is bought: everything is read off the table that was bought for learning.
+Candidates are single features and orders that fill several at once. Each round takes the one with
+the largest gain per price^a on the out-of-fold residuals of the present model; of several tasks
+gains are summed, each weighing what the user says. What is free comes first, all of it. Nothing is
+bought: everything is read off the table that was bought for learning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.fits.score_test import BinnedFeatures, bin_codes, significant
 from thrifty.models.table import Table
 
-__all__ = ["Order", "OrderSearch", "Price", "each_costs", "find_order"]
+__all__ = ["Order", "Price", "each_costs", "find_joint_order", "find_order"]
 
 #: what wanting some features costs where others are owned already
 Price = Callable[[Sequence[int], Sequence[int]], float]
 
 # Constants of asking in order were chosen on spam, physionet_icu and slashdot, `python
 # benchmarks/predictions.py` (docs/research/asking.md); of each one alone nothing was noted.
-#: so many of the best candidates are compared by cross-validation
-COMPARED = 4
-#: bins of the proxy model's trees
-FINE = 32
+#: folds of the proxy model, and bins of its trees
+_FOLDS, _FINE = 4, 32
 #: so many steps are chosen one at a time; later ones by their gains alone
-ONE_AT_A_TIME = 16
+_ONE_AT_A_TIME = 16
 #: rows of each class that must have been bought together to say which features to ask first; set by
 #: hand, after a look at medical and tox21_maccs
 _TOGETHER = 20
@@ -71,22 +68,13 @@ class Order:
         return [f for step in self.steps[:n_steps] for f in step]
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    features: tuple[int, ...]  # positions in the table, not owned yet
-    price: float
-    gain: float
-
-
 def find_order(
     table: Table,
     price: Price,
     orders: Sequence[Sequence[int]] = (),
     *,
     exponent: float | None = None,
-    folds: int = 4,
     seed: int = 0,
-    compared: int = COMPARED,
 ) -> Order:
     """The order in which a model over the table's features should ask.
 
@@ -101,161 +89,150 @@ def find_order(
     exponent : float or None
         the power of the price that a gain is divided by; None: 1, or .5 where most of the features
         that cost something come in orders of several
-    folds, seed : int
-        of the cross-validation
-    compared : int
-        how many of the best candidates are cross-validated at each step
+    seed : int
+        of the folds
     """
-    search = OrderSearch(table, price, orders, exponent, folds, seed, compared)
+    search = _Search([table], [1.0], price, orders, exponent)
     if table.is_whole:
-        return search.run()
+        return search.run(seed)
     together = table.block()
     sizes = np.unique(together.labels, return_counts=True)[1]
     if len(sizes) < 2 or sizes.min() < _TOGETHER:
         return search.as_ranked([])
-    first = OrderSearch(together, price, orders, exponent, folds, seed, compared).run()
-    return search.as_ranked(first.features())
+    return search.as_ranked(
+        _Search([together], [1.0], price, orders, exponent).run(seed).features()
+    )
 
 
-class OrderSearch:
+def find_joint_order(
+    tables: Sequence[Table],
+    weights: Sequence[float],
+    price: Price,
+    orders: Sequence[Sequence[int]] = (),
+    *,
+    seed: int = 0,
+) -> Order:
+    """The order in which several tasks should ask together; tables are whole, of the same features.
+
+    ``weights``: what a fall of each task's loss counts.
+    """
+    return _Search(tables, weights, price, orders).run(seed)
+
+
+class _Search:
     def __init__(
         self,
-        table: Table,
+        tables: Sequence[Table],
+        weights: Sequence[float],
         price: Price,
         orders: Sequence[Sequence[int]],
-        exponent: float | None,
-        folds: int,
-        seed: int,
-        compared: int = COMPARED,
+        exponent: float | None = None,
     ) -> None:
-        self.table, self.compared = table, compared
-        self.names = [int(f) for f in table.features]
+        self.tables, self.weights, self._price = tables, weights, price
+        self.names = [int(f) for f in tables[0].features]
         at = {f: i for i, f in enumerate(self.names)}
-        self._price = price
-        self.orders = [tuple(at[f] for f in order if f in at) for order in orders]
-        self.orders = [order for order in self.orders if len(order) > 1]
-        self.classes, self.y = np.unique(table.labels, return_inverse=True)
-        self.hot = np.eye(len(self.classes))[self.y]
-        self._folds = folds, seed
+        several = [tuple(at[f] for f in order if f in at) for order in orders]
+        self.orders = [order for order in several if len(order) > 1]
         self.owned: list[int] = []
         self.steps: list[tuple[int, ...]] = []
         self.prices: list[float] = []
         self.exponent = self._exponent() if exponent is None else exponent
-
-    @cached_property
-    def binned(self) -> BinnedFeatures:
-        """Every cell in its bin, for the score test."""
-        return BinnedFeatures(bin_codes(self.table.values, self.table.bought))
-
-    @cached_property
-    def fine(self) -> Ints:
-        """The same in finer bins, for the proxy's trees."""
-        return _filled(bin_codes(self.table.values, self.table.bought, FINE))
-
-    @cached_property
-    def fold(self) -> Ints:
-        """Which rows are left out together."""
-        folds, seed = self._folds
-        found = make_folds(len(self.y), folds, seed, self.y, self.table.groups)
-        return deal_out(len(self.y), folds, self.table.groups) if found is None else found
-
-    def price(self, wanted: Sequence[int]) -> float:
-        owned = [self.names[i] for i in self.owned]
-        return self._price(owned, [self.names[i] for i in wanted])
 
     def _exponent(self) -> float:
         paid = [i for i in range(len(self.names)) if self.price([i]) > 0]
         in_orders = {i for order in self.orders for i in order}
         return 0.5 if 2 * sum(i in in_orders for i in paid) > len(paid) else 1.0
 
-    def run(self) -> Order:
-        self._take_the_rest(self._take_one_at_a_time())
-        return Order(self.named(), tuple(self.prices))
+    def price(self, wanted: Sequence[int]) -> float:
+        owned = [self.names[i] for i in self.owned]
+        return self._price(owned, [self.names[i] for i in wanted])
 
-    def named(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(self.names[i] for i in step) for step in self.steps)
-
-    def _take_one_at_a_time(self) -> Floats:
-        self.take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
-        present = self.probabilities(self.owned)
-        while len(self.owned) < len(self.names) and len(self.steps) <= ONE_AT_A_TIME:
-            ranked = self._candidates(present)
-            if not ranked:
+    def run(self, seed: int) -> Order:
+        bins: dict[bytes, tuple[BinnedFeatures, Ints]] = {}  # of the same rows they are made once
+        labels = [_Label(table, seed, bins) for table in self.tables]
+        self._take_what_is_free()
+        while True:
+            found, shown = self._gains(labels)
+            if not shown or len(self.steps) > _ONE_AT_A_TIME or len(self.owned) == len(self.names):
                 break
-            best, present = self._compare(ranked[: self.compared], present)
-            self.take(best.features)
-        return present
+            self._take(self._ranked(found)[0])
+        for step in self._ranked(found):  # what showed nothing beyond chance comes last
+            left = tuple(i for i in step if i not in set(self.owned))
+            if left:
+                self._take(left)
+        return self._order()
 
     def as_ranked(self, first: Sequence[int]) -> Order:
         """Some features first, the rest as the table ranks them: it knows them on too few rows."""
-        self.take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
-        named = [self.names.index(f) for f in first]
-        for i in [*named, *range(len(self.names))]:
+        self._take_what_is_free()
+        for i in [*(self.names.index(f) for f in first), *range(len(self.names))]:
             if i not in set(self.owned):
-                self.take((i,))
-        return Order(self.named(), tuple(self.prices))
+                self._take((i,))
+        return self._order()
 
-    def take(self, step: tuple[int, ...]) -> None:
-        """The first step is what is free, and may be empty."""
+    def _order(self) -> Order:
+        named = tuple(tuple(self.names[i] for i in step) for step in self.steps)
+        return Order(named, tuple(self.prices))
+
+    def _take_what_is_free(self) -> None:
+        """The first step, which may be empty."""
+        self._take(tuple(i for i in range(len(self.names)) if self.price([i]) <= 0))
+
+    def _take(self, step: tuple[int, ...]) -> None:
         self.prices.append(self.price(step) if step else 0.0)
         self.steps.append(step)
         self.owned.extend(step)
 
-    def probabilities(self, which: Sequence[int]) -> Floats:
-        """Out of fold, from the proxy model on these features."""
-        return proxy_out_of_fold(self.fine[:, which], self.y, self.table.weights, self.fold)
+    def _gains(self, labels: Sequence[_Label]) -> tuple[Floats, bool]:
+        """What each feature gains beside those owned, and whether some does beyond chance."""
+        total, some = np.zeros(len(self.names)), False
+        waits = ~np.isin(np.arange(len(total)), self.owned)
+        for label, weight in zip(labels, self.weights):
+            gain, passes = label.gains(self.owned)
+            # a gain that may be chance counts next to nothing
+            total += weight * np.where(passes, gain, 1e-3 * np.maximum(gain, 0.0))
+            some |= bool((passes & waits).any())
+        return total, some
 
-    def gains(self, present: Floats) -> Floats:
-        curvature = present * (1 - present)
-        found = self.binned.gains(self.hot - present, curvature, self.table.weights)
-        found[self.owned] = 0.0, -1.0, 0.0
-        return found
-
-    def _candidates(self, present: Floats, *, all_of_them: bool = False) -> list[_Candidate]:
-        """Singles and orders that show more than chance, the most gain per price^a first."""
-        found = self.gains(present)
-        pass_ = significant(found) | all_of_them
+    def _ranked(self, found: Floats) -> list[tuple[int, ...]]:
+        """Single features and orders, the most gain per price^a first."""
         owned = set(self.owned)
-        wanted: list[tuple[int, ...]]
-        wanted = [(i,) for i in range(len(self.names)) if i not in owned and pass_[i]]
+        wanted: list[tuple[int, ...]] = [(i,) for i in range(len(found)) if i not in owned]
         for order in self.orders:
-            left = tuple(i for i in order if i not in owned)
-            if len(left) > 1 and any(pass_[i] for i in left):
-                wanted.append(tuple(sorted(left, key=lambda i: -found[i, 0])))
-        out = []
-        for features in wanted:
-            each = sorted((float(found[i, 0]) for i in features if pass_[i]), reverse=True)
+            left = tuple(sorted((i for i in order if i not in owned), key=lambda i: -found[i]))
+            if len(left) > 1:
+                wanted.append(left)
+
+        def worth(step: tuple[int, ...]) -> float:
+            each = sorted((float(found[i]) for i in step), reverse=True)
             gain = each[0] + 0.5 * sum(each[1:])
-            out.append(_Candidate(features, self.price(features), gain))
-        return sorted(out, key=lambda c: -self.per_price(c.gain, c.price))
+            return float(gain / max(self.price(step), 1e-9) ** self.exponent)
 
-    def per_price(self, gain: float, price: float) -> float:
-        return float(gain / max(price, 1e-9) ** self.exponent)
+        return sorted(wanted, key=lambda step: -worth(step))
 
-    def _compare(
-        self, candidates: Sequence[_Candidate], present: Floats
-    ) -> tuple[_Candidate, Floats]:
-        """The candidate with the largest fall of the cross-validated log-loss per price^a."""
-        before = self.loss(present)
-        best, best_p, best_score = candidates[0], present, -np.inf
-        for one in candidates:
-            p = self.probabilities([*self.owned, *one.features])
-            fall = before - self.loss(p)
-            score = self.per_price(fall, one.price) if fall > 0 else fall
-            if score > best_score:
-                best, best_p, best_score = one, p, score
-        return best, best_p
 
-    def loss(self, p: Floats) -> float:
-        logs = -np.log(np.clip(p[np.arange(len(self.y)), self.y], 1e-6, 1.0))
-        return float(np.average(logs, weights=self.table.weights))
+class _Label:
+    """The rows of one task, in bins, with their classes and folds."""
 
-    def _take_the_rest(self, present: Floats) -> None:
-        """What showed nothing beyond chance comes last: the whole model still reads it."""
-        for one in self._candidates(present, all_of_them=True):
-            left = tuple(i for i in one.features if i not in set(self.owned))
-            if left:
-                self.take(left)
+    def __init__(
+        self, table: Table, seed: int, bins: dict[bytes, tuple[BinnedFeatures, Ints]]
+    ) -> None:
+        key = table.values.tobytes() + table.bought.tobytes()
+        if key not in bins:
+            fine = _filled(bin_codes(table.values, table.bought, _FINE))
+            bins[key] = BinnedFeatures(bin_codes(table.values, table.bought)), fine
+        self.binned, self.fine = bins[key]
+        self.weights = table.weights
+        classes, self.y = np.unique(table.labels, return_inverse=True)
+        self.hot = np.eye(len(classes))[self.y]
+        fold = make_folds(len(self.y), _FOLDS, seed, self.y, table.groups)
+        self.fold = deal_out(len(self.y), _FOLDS, table.groups) if fold is None else fold
+
+    def gains(self, owned: Sequence[int]) -> tuple[Floats, Bools]:
+        """For each feature the gain beside those owned, a row, and whether it is beyond chance."""
+        p = proxy_out_of_fold(self.fine[:, owned], self.y, self.weights, self.fold)
+        found = self.binned.gains(self.hot - p, p * (1 - p), self.weights)
+        return found[:, 0] / self.weights.sum(), np.asarray(significant(found))
 
 
 def _filled(codes: Ints) -> Ints:

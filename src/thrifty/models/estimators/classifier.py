@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.html import pre_html
 from thrifty.labels.classes import read_classes
-from thrifty.models.asking.ask import Orders, ask_classes
+from thrifty.models.asking.ask import ask_classes
+from thrifty.models.asking.walk import Ladder
 from thrifty.models.estimators.base import SHOWN, OnCells, shown_names
 from thrifty.models.fits.quality import Quality, quality_left_out, said_left_out, says
 from thrifty.models.scorecard import Scorecard
@@ -21,7 +22,7 @@ from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, TableLike
 __all__ = ["ModelClassifier", "quality_words"]
 
 
-class ModelClassifier(ClassifierMixin, OnCells[Orders, Quality]):
+class ModelClassifier(ClassifierMixin, OnCells[Ladder, Quality]):
     """A classifier that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.

@@ -100,7 +100,19 @@ def fit_tables(
 
 def fit_prefix(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> Fitted:
     """The same for a beginning of the features: quickly, since others scale it."""
-    return fit_quickly(table, seed) if estimator is None else fit_user(table, estimator, seed)
+    return fit_prefixes_together([table], [estimator], seed)[0]
+
+
+def fit_prefixes_together(
+    tables: Sequence[Table], estimators: Sequence[EstimatorLike | None], seed: int
+) -> list[Fitted]:
+    """The same for several labels; those of the same rows and cells share their forests."""
+    ours = [table for table, estimator in zip(tables, estimators) if estimator is None]
+    stacks = iter(fit_quickly(ours, seed))
+    return [
+        next(stacks) if estimator is None else fit_user(table, estimator, seed)
+        for table, estimator in zip(tables, estimators)
+    ]
 
 
 class NotBrought:
