@@ -58,7 +58,7 @@ _Part = Points | TreeSum | KernelRidge | None
 #: rows of the rarest class, or of numbers, without which there is the ridge alone
 _FEW, _FEW_NUMBERS = 4, 12
 #: trees of each forest, of one that judges held-out rows (twice as many gain .001: docs/research,
-#: Forests), and of one in a quick fit, by whether it is of classes: 20 lose .002 to .004 of log loss
+#: Forests), and of one in a quick fit: of classes 20 lose .002 to .004 of log loss
 _TREES = {"forest": 40, "searched": 30}
 _FEWER_TREES, _QUICK_TREES = 12, {True: 40, False: 20}
 #: shares of ridge and both forests in a quick fit: those above without the kernel; and what a
