@@ -103,8 +103,8 @@ def test_what_is_worth_its_price_is_the_same_in_memory_and_reopened(tmp_path):
     found, statements = [], []
 
     def held_out(life):
-        ((prefixes, _),) = life["ill"].model._prefixes.values()
-        return prefixes.seen  # what falls of the loss are expected from
+        (ladder,) = life["ill"].model._prefixes.values()
+        return ladder.tasks[0].seen  # what falls of the loss are expected from
 
     with thrifty.Lifetime(random_state=0) as life:
         life.learn("ill", X, y, spend="80 %")
