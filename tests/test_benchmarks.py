@@ -83,7 +83,7 @@ def stored_files():
 @pytest.mark.parametrize("file", stored_files())
 def test_every_stored_figure_says_the_commit_it_was_measured_at(file):
     for line in stored_in(file):
-        assert re.fullmatch(r"[0-9a-f]{7}\+?", line["at"])
+        assert re.fullmatch(r"[0-9a-f]{7,12}\+?", line["at"])
 
 
 def test_a_line_of_every_stored_file_is_measured_again_by_make_bench():
