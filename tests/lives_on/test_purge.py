@@ -136,7 +136,7 @@ def test_nothing_of_her_is_anywhere(tmp_path, source):
     place = tmp_path / "clinic.db"
     life, table, _ = full(place, source)
     before = where(place)
-    assert {"tasks", "versions", "cell_names", "known_blocks"} <= before  # the test can fail
+    assert {"tasks", "versions", "cell_names", "cell_blocks"} <= before  # the test can fail
     spent, bill = life.balance().spent, len(life._bill_rows())
     gone = life.ledger.purge(ID)
     assert {"ill", "ill@2", "well", "both", "neither"} <= set(gone.fitted_again)
