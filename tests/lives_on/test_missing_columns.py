@@ -26,7 +26,9 @@ def clinic():
 
 def test_a_few_that_mean_little_are_named_with_what_they_mean(clinic):
     life, frame = clinic
-    with pytest.warns(ColumnsChanged, match=r"X lacks t\d, t\d: \d+% of what .*'ill'") as said:
+    with pytest.warns(
+        ColumnsChanged, match=r"X lacks t1, t2: \d+% of the importance .*'ill'"
+    ) as said:
         made = life.predict("ill", frame.drop(columns=["t1", "t2"]))
     assert said[0].filename == __file__
     assert set(made.receipt.lacking) == {"t1", "t2"}

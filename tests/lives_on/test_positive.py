@@ -111,7 +111,7 @@ def test_quality_scorecard_summary_show_and_report_are_of_the_same_class(said, t
     with thrifty.Lifetime(store=tmp_path / "s.db", random_state=0) as life:
         learned = life.learn("t", source(X), y, spend="100 %", positive=said)
         assert learned.quality.guessing == pytest.approx((y == said).mean(), abs=0.02)
-        assert f"Average precision of {said} " in learned.summary()
+        assert f"Average precision for {said}: " in learned.summary()
     with thrifty.Lifetime.open(tmp_path / "s.db") as life:
         model = life["t"].model
         assert model.classes_[model.quality_.positive] == said

@@ -58,7 +58,7 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     with thrifty.Lifetime(store=str(tmp_path / "ward.db"), random_state=0) as life:
-        life.learn("ill", X, X[:, 0] > 0, spend="100 %")
+        life.learn("ill", X, X @ [3, 1, 1] > 0, spend="100 %")
     command = ["ask", str(tmp_path / "ward.db"), "--task", "ill", *sure]
     done = CliRunner().invoke(app, command, input="9\n9\n9\nq\n")
     assert done.exit_code == 0 and "ill: " in done.output

@@ -82,11 +82,11 @@ class Interview:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 4))
     >>> life = thrifty.Lifetime(random_state=0)
-    >>> _ = life.learn("ill", X, (X[:, 2] > 0).astype(int))
+    >>> _ = life.learn("ill", X, (X[:, 2] + 0.3 * X[:, 0] > 0).astype(int))
     >>> interview = life.ask("ill", stop=thrifty.Sure(0.9))
     >>> interview.next.feature
     'x2'
-    >>> interview.tell(1.7)
+    >>> interview.tell(2.7)
     >>> interview.answers["ill"].value, interview.answers["ill"].stopped
     (1, 'sure')
     """

@@ -268,6 +268,11 @@ class LifetimeView:
         return self.cells + sum(int(row.get("cells", 0)) for row in self.updates)
 
     @cached_property
+    def latest(self) -> list[JsonLike]:
+        """What stands beside the tasks, by time; money of no known time comes first."""
+        return sorted(self.beside, key=lambda row: row.get("at", 0.0))
+
+    @cached_property
     def bought(self) -> int:
         """All cells on the bill: learning, later versions, predictions."""
         return self.cells + sum(int(row.get("cells", 0)) for row in self.beside)
