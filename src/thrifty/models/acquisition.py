@@ -31,7 +31,7 @@ from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.models.fits.beliefs import believe_columns, believe_rates
-from thrifty.models.fits.tree_ensembles import TRIED, Forest, as_targets, grow_trees, is_boolean
+from thrifty.models.fits.tree_ensembles import TRIED, GrownTrees, as_targets, grow_trees, is_boolean
 from thrifty.models.offers import CENT, Offers
 from thrifty.models.rows import Rows, TaskLabels
 from thrifty.typing import AnyArray
@@ -540,7 +540,7 @@ def _predicted(known: Floats, others: Floats) -> Floats:
     return found
 
 
-def _rank_z(forest: Forest, x: AnyArray, target: TaskLabels) -> float | None:
+def _rank_z(forest: GrownTrees, x: AnyArray, target: TaskLabels) -> float | None:
     """Mann and Whitney's z of two classes by the trees that did not see a row; None of more."""
     codes = np.unique(target.codes)
     if len(codes) != 2 or forest.seen is None:

@@ -22,8 +22,8 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = [
-    "TANGENT", "TRIED", "Forest", "TreeSum", "add_up", "as_targets", "grow_forest", "grow_trees",
-    "is_boolean", "tree_sum_from_dict",
+    "TANGENT", "TRIED", "GrownTrees", "TreeSum", "add_up", "as_targets", "grow_forest",
+    "grow_trees", "is_boolean", "tree_sum_from_dict",
 ]  # fmt: skip
 
 #: features that a split of extra trees tries, of classes and of numbers: as people write by hand
@@ -174,7 +174,7 @@ def add_up(parts: Sequence[TreeSum]) -> TreeSum:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class GrownTrees:
     """Trees of scikit-learn on a design without gaps: what features told, who saw which row.
 
     ``seen``: (trees, rows) which rows were in each tree's bootstrap sample; None without one.
@@ -189,7 +189,7 @@ def grow_trees(
     design: AnyArray, targets: Floats, trees: int, seed: int, *,
     tried: float | str, searched: bool = False, sampled: bool = False,
     weights: Floats | None = None,
-) -> Forest:  # fmt: skip
+) -> GrownTrees:  # fmt: skip
     """Extra trees (Geurts, Ernst and Wehenkel, 2006) or, ``searched``, a random forest.
 
     Extra trees draw their limits: the better forest where many features say a little each. A random
@@ -225,7 +225,7 @@ def grow_trees(
             grown.append(one.fit(x, y, sample_weight=drawn, check_input=False).tree_)
             told += grown[-1].compute_feature_importances()
     told /= max(float(told.sum()), 1e-300)
-    return Forest(grown, told, np.array(seen) if seen else None)
+    return GrownTrees(grown, told, np.array(seen) if seen else None)
 
 
 def as_targets(ys: Sequence[Ints | Floats], n_classes: Sequence[int]) -> Floats:
