@@ -203,7 +203,7 @@ def test_what_an_earlier_run_paid_for_counts_where_its_path_is_left(tmp_path):
     made = provider()
     prices = PRICES["with a fee"]
     life = thrifty.Lifetime(store=tmp_path / "s.db", random_state=0)
-    with breaks_off(made, 2):
+    with breaks_off(made, 1):
         life.learn("t", lab(made, prices), Y, spend=SPEND)
     life.learn("other", lab(made, prices), OTHER, spend=SPEND)
     try:
