@@ -21,7 +21,7 @@ import numpy as np
 import thrifty
 from thrifty.cells import Cells, Ledger
 from thrifty.stores import MemoryStore, SQLiteStore
-from thrifty.stores.pages import TaskRow
+from thrifty.stores.task_pages import TaskRow
 
 LIMITS = {"wide_task_ms": 50.0, "growth": 2.0, "open_10000_s": 1.0, "million_features_kb": 100.0}
 

@@ -8,11 +8,6 @@ from typing import Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 from thrifty.typing import Json, JsonLike
 
-__all__ = [
-    "Attempt", "Expected", "Failed", "Failure", "Found", "KnowsRows", "Ordered", "Representation",
-    "Route", "Traits",
-]  # fmt: skip
-
 Route = Literal["reused", "bought", "scratch"]
 #: what a family learns; a frozen value, so that a Found of a tree is one of a tree or a bit tree
 Model = TypeVar("Model", covariant=True)

@@ -15,16 +15,6 @@ import numpy as np
 
 from thrifty.errors import BadParameter
 
-__all__ = [
-    "a_choice",
-    "a_flag",
-    "a_probability",
-    "a_share",
-    "set_checked",
-    "warn_user",
-    "whole_number",
-]
-
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:
     """An integer, numpy's included, at least so large.

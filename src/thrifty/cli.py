@@ -17,8 +17,6 @@ from typer.core import TyperGroup
 from thrifty import __version__
 from thrifty.errors import ThriftyError
 
-__all__ = ["app", "main"]
-
 #: what click makes, which some versions of typer bring themselves
 Click: TypeAlias = Any
 
@@ -132,7 +130,8 @@ def main() -> None:
     try:
         app()
     except ThriftyError as error:
-        from thrifty.commands.options import in_commands, visible
+        from thrifty.commands.options import in_commands
+        from thrifty.untrusted import visible
 
         print(visible(f"thrifty: {in_commands(str(error))}"), file=sys.stderr)
         sys.exit(1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-__all__ = ["facts_html", "pre_html", "table_html"]
-
 
 def _cell(value: object) -> str:
     if isinstance(value, float):

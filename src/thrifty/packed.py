@@ -36,8 +36,6 @@ from thrifty.cells.sources.packed_file import FORMAT, VERSION, hash_name, seal_o
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, Json
 
-__all__ = ["Packed", "pack"]
-
 #: bytes of one block of float64 rows
 _BLOCK = 64 * 2**20
 

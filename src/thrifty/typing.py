@@ -13,12 +13,6 @@ from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "AnyArray", "CensoredLike", "EstimatorLike", "FrameLike", "Fields", "Json", "JsonLike",
-    "KindsLike", "LabelsLike", "MoneyLike", "NaLike", "PerFeatureLike", "PresentLike",
-    "SourceLike", "SparseLike", "TableLike",
-]  # fmt: skip
-
 #: plain data, as ``to_dict`` gives it and JSON holds it: made here, read by others
 Json: TypeAlias = dict[str, object]
 #: the same, only read: what ``from_dict`` takes, and checks

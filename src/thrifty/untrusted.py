@@ -11,8 +11,6 @@ from types import TracebackType
 
 from thrifty.errors import StoreError, ThriftyError
 
-__all__ = ["ODD", "readable", "unreadable", "visible"]
-
 #: what code that takes data apart raises when the data is not what it was written as
 ODD = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError,

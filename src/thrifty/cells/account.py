@@ -29,16 +29,6 @@ from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue
 from thrifty.typing import AnyArray
 
-__all__ = [
-    "FreeAccount",
-    "OwnedMeanwhile",
-    "charge_examples",
-    "count_as_owned",
-    "owned_by_id",
-    "refuse_what_is_owned",
-    "values_by_id",
-]
-
 
 class FreeAccount:
     """Cells that are counted, with no provider behind them, and paid for within limits."""

@@ -15,8 +15,6 @@ from thrifty.cells.features import FeatureColumns, checked_indices
 from thrifty.errors import UnknownFeature
 from thrifty.typing import AnyArray
 
-__all__ = ["Bit", "BitCells", "bits_of", "bits_to_dict", "read_bits"]
-
 
 class _BitColumns(FeatureColumns):
     """Bits as features, each in the column of its cell."""

@@ -29,9 +29,6 @@ from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
-__all__ = ["Cells", "Looks"]
-
-
 #: columns of a source, and on which rows they were paid for
 Looks: TypeAlias = tuple[tuple[NDArray[np.int64], NDArray[np.uint64]], ...]
 

@@ -13,8 +13,6 @@ from thrifty.cells.sources import Source
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, FeaturesChanged
 
-__all__ = ["FeatureColumns", "Match", "checked_indices", "match_features", "told_names"]
-
 
 def checked_indices(given: object, n: int, what: str) -> NDArray[np.int64]:
     """Indices of rows or features, all of them below ``n``.

@@ -19,15 +19,12 @@ from thrifty.commands.options import (
     money,
     open_lifetime,
     print_json,
-    visible,
 )
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
 from thrifty.lifetime.bill_columns import COLUMNS
 from thrifty.typing import Fields
-from thrifty.untrusted import readable
-
-__all__ = ["register"]
+from thrifty.untrusted import readable, visible
 
 
 def register(app: typer.Typer) -> None:

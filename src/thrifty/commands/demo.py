@@ -44,8 +44,6 @@ from thrifty.typing import AnyArray, Fields
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Digits", "Stream", "register", "run_stream", "start_digits"]
-
 #: of the scans: what the questions together may cost, a pixel, held-out scans
 _SPEND, _PRICE, _N_TEST = "15 %", 0.01, 600
 #: of the stream

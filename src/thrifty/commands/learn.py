@@ -35,7 +35,6 @@ from thrifty.commands.options import (
     money,
     print_json,
     said_plainly,
-    visible,
 )
 from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
 from thrifty.commands.task_source import Knowledge, open_source
@@ -49,9 +48,7 @@ from thrifty.stores.base import open_to_read
 from thrifty.stores.settings import family_from_dict
 from thrifty.trees.family import learner_from_dict
 from thrifty.typing import Json
-from thrifty.untrusted import readable
-
-__all__ = ["features_line", "make_family", "register"]
+from thrifty.untrusted import readable, visible
 
 #: features that are listed by name before learning
 _NAMED = 20

@@ -18,13 +18,6 @@ from thrifty.stores import Store, open_store
 from thrifty.stores.base import open_to_read
 from thrifty.untrusted import visible
 
-__all__ = [
-    "AsJson", "BeyondLimits", "Duplicates", "GapCodes", "GapsKnown", "IdColumn", "KindsOf",
-    "Labels", "LifetimeName", "NoFeatures", "OnlyFeatures", "OnlyTasks", "OtherStore", "Positive",
-    "SourcePath", "Spend", "StorePlace", "SureOf", "TotalBudget", "in_commands", "money",
-    "no_formulas", "open_lifetime", "print_json", "said_plainly", "the_only_task", "visible",
-]  # fmt: skip
-
 #: how a cell begins that a spreadsheet takes for a formula
 _RUN = ("=", "+", "-", "@", "\t", "\r", "\n")
 

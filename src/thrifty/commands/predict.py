@@ -32,7 +32,6 @@ from thrifty.commands.options import (
     print_json,
     said_plainly,
     the_only_task,
-    visible,
 )
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source, read_csv
@@ -43,11 +42,10 @@ from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.prediction import Prediction, probability_columns
 from thrifty.stopping import Sure
 from thrifty.typing import Json
+from thrifty.untrusted import visible
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = ["register"]
 
 Columns = dict[str, list[object]]
 

@@ -13,13 +13,12 @@ from rich.table import Table
 from thrifty.cells import Cells, ChatServer, Rates
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.questions import QuestionSource
-from thrifty.commands.options import AsJson, print_json, visible
+from thrifty.commands.options import AsJson, print_json
 from thrifty.commands.task_source import read_csv
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
 from thrifty.typing import Json
-
-__all__ = ["register"]
+from thrifty.untrusted import visible
 
 
 def register(app: typer.Typer) -> None:

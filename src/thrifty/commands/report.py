@@ -15,8 +15,6 @@ from thrifty.commands.options import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import ThriftyError
 from thrifty.report import pictures_of, read_store, report_page, save_pictures
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""

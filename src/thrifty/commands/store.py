@@ -23,7 +23,6 @@ from thrifty.commands.options import (
     no_formulas,
     open_lifetime,
     print_json,
-    visible,
 )
 from thrifty.errors import BadInput, BadParameter, StoreError
 from thrifty.lifetime import Lifetime
@@ -31,8 +30,7 @@ from thrifty.stores import copy_store, existing_store
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.sqlite import file_uri
 from thrifty.typing import Json
-
-__all__ = ["copy_file", "register"]
+from thrifty.untrusted import visible
 
 T = TypeVar("T")
 

@@ -31,8 +31,6 @@ from thrifty.errors import BadInput, ThriftyError
 from thrifty.typing import Fields, Json, JsonLike, MoneyLike
 from thrifty.untrusted import readable
 
-__all__ = ["TaskFile", "TaskSpec", "read_any_file", "read_task_file"]
-
 _TABLES = {".csv": "csv", ".parquet": "parquet"}
 
 _KEYS = {"store", "lifetime", "family", "source", "prices", "budget", "tasks"}

@@ -24,19 +24,17 @@ from thrifty.cells import Source
 from thrifty.cells.sources.gaps import Codes, read_na, with_censored, with_na, without_na
 from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
-from thrifty.commands.options import in_commands, visible
+from thrifty.commands.options import in_commands
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.lifetime.feature_matching import kinds_here
 from thrifty.typing import AnyArray, Fields, JsonLike
-from thrifty.untrusted import readable
+from thrifty.untrusted import readable, visible
 
 if TYPE_CHECKING:
     import pandas
 
     from thrifty.lifetime import Lifetime
-
-__all__ = ["Knowledge", "OpenedSource", "open_source", "read_csv", "the_pandas"]
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 #: of a table that is read as a whole

@@ -17,15 +17,6 @@ from thrifty.checks import warn_user
 from thrifty.errors import BadInput, LooksMisspelt
 from thrifty.typing import AnyArray, LabelsLike
 
-__all__ = [
-    "Labels",
-    "class_of_interest",
-    "codes_among",
-    "in_one_spelling",
-    "read_classes",
-    "with_positive",
-]
-
 #: whole numbers below it can be subtracted from each other
 _FAR = 2**62
 

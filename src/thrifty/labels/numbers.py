@@ -14,17 +14,6 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, in_one_spelling, read_classes
 from thrifty.typing import AnyArray, LabelsLike
 
-__all__ = [
-    "Numbers",
-    "Said",
-    "check_said",
-    "labels_said_by",
-    "log_labels",
-    "read_any_labels",
-    "read_numbers",
-    "real_labels",
-]
-
 Said = Literal["classes", "numbers"]
 
 _SMALLEST_NORMAL = np.finfo(np.float64).tiny

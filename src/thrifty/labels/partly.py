@@ -19,19 +19,6 @@ from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.typing import AnyArray, LabelsLike, TableLike
 
-__all__ = [
-    "PartlyLabelled",
-    "aligned_labels",
-    "columns_of",
-    "known_labels",
-    "labels_of_kept",
-    "read_groups",
-    "read_partly",
-    "read_row_weights",
-    "say_left_out",
-    "with_rows",
-]
-
 
 def aligned_labels(X: TableLike, y: Any) -> Any:
     """The labels in the order of the examples, where both say which row is which.

@@ -24,16 +24,6 @@ from thrifty.errors import BadParameter, BudgetExceeded
 from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, Json
 
-__all__ = [
-    "FINISHED",
-    "UNANSWERED",
-    "Asked",
-    "Asks",
-    "Estimator",
-    "ask_within_budget",
-    "no_stopping",
-]
-
 #: the model asked for all that it wanted; the budget ended before the row
 FINISHED, UNANSWERED = "finished", "budget"
 

@@ -22,20 +22,6 @@ from thrifty.errors import BadParameter
 from thrifty.lazy.asking import FINISHED
 from thrifty.stopping import probability_for_trees
 
-__all__ = [
-    "Explanation",
-    "Forest",
-    "Step",
-    "Stopping",
-    "Walked",
-    "balanced_shares",
-    "explain",
-    "explain_cells",
-    "join",
-    "stopping_of",
-    "walk",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Forest:

@@ -25,8 +25,6 @@ from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState, call_key
 from thrifty.typing import AnyArray, MoneyLike, TableLike
 
-__all__ = ["Answering", "Answers", "MemberUse", "Promise"]
-
 _AskMember = Callable[[Ints], tuple[Ints, Floats]]
 
 

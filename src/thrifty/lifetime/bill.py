@@ -14,13 +14,12 @@ from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
 from thrifty.lifetime.learned import About, Learned
 from thrifty.lifetime.state import LifetimeState
 from thrifty.stores.model_pages import VersionHead, VersionPages
-from thrifty.stores.pages import PredictionRow, SqlPages
+from thrifty.stores.pages import SqlPages
+from thrifty.stores.task_pages import PredictionRow
 from thrifty.typing import Json, JsonLike
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = ["Bills", "balance_of", "bill_lines", "lifetime_html", "rows_beside"]
 
 #: what a report shows of a prediction and a bill does not
 _DATED = ("at", "examples", "lines", "purpose")

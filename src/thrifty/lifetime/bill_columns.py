@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from thrifty.cells import Receipt
 from thrifty.typing import Json
 
-__all__ = ["COLUMNS", "BillColumn", "bill_cells", "nothing_bought"]
-
 
 @dataclass(frozen=True)
 class BillColumn:

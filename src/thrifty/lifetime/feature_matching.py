@@ -29,19 +29,6 @@ from thrifty.errors import (
 from thrifty.lazy import Asks
 from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
 
-__all__ = [
-    "TaskFeatures",
-    "check_read",
-    "kinds_here",
-    "kinds_to_keep",
-    "label_name",
-    "new_kinds",
-    "read_features",
-    "GoesOnWithout",
-    "prices_here",
-    "without_lacking",
-]
-
 
 @runtime_checkable
 class GoesOnWithout(Protocol):

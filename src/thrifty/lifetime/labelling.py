@@ -39,17 +39,6 @@ from thrifty.errors import BadInput, BadParameter, MixedCurrencies
 from thrifty.lifetime.state import LifetimeState
 from thrifty.typing import MoneyLike
 
-__all__ = [
-    "LabelCells",
-    "Labelled",
-    "LabelledTask",
-    "draw_rows",
-    "free_table",
-    "label_a_task",
-    "part_read",
-    "unbiased_weights",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Labelled:

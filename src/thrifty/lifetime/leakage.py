@@ -16,8 +16,6 @@ from thrifty.errors import LabelLeakage
 from thrifty.labels.classes import Labels
 from thrifty.typing import AnyArray
 
-__all__ = ["watch_for_leakage"]
-
 
 def watch_for_leakage(task: str, cells: Cells, labels: object) -> None:
     """Judge every look through a reader, where the task has two classes."""

@@ -18,26 +18,13 @@ from thrifty.labels.classes import Labels
 from thrifty.lazy import Estimator
 from thrifty.lifetime.bill_columns import bill_cells
 from thrifty.protocol import AnyFamily
-from thrifty.stores.pages import TaskRow
 from thrifty.stores.settings import family_from_dict
+from thrifty.stores.task_pages import TaskRow
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
     from thrifty.lifetime.labelling import Labelled
-
-__all__ = [
-    "About",
-    "Learned",
-    "Parts",
-    "bought_for",
-    "model_to_store",
-    "parts_of_row",
-    "prediction_price",
-    "quality_sentence",
-    "receipt_from_store",
-    "receipt_to_store",
-]
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,6 @@ from thrifty.protocol import AnyFamily, Representation, attempt_task, traits_of
 from thrifty.stores.saved import FeaturesMoved, Finished, Snapshot
 from thrifty.typing import KindsLike, LabelsLike, MoneyLike, TableLike
 
-__all__ = ["Ahead", "Learning", "LearnsTogether"]
-
 
 @runtime_checkable
 class LearnsTogether(Protocol):

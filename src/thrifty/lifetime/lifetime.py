@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from thrifty.lifetime.prediction_parts import PredictionFiles
     from thrifty.lifetime.purging import Purged
 
-__all__ = ["Learned", "Lifetime"]
-
 
 class Lifetime:
     """Learn one task after another, each making the next one cheaper.

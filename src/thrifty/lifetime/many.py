@@ -41,8 +41,6 @@ from thrifty.lifetime.transaction import TaskOptions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import LabelsLike, MoneyLike, TableLike
 
-__all__ = ["Tasks", "learn_many"]
-
 
 class TaskLike(Protocol):
     """A task as an object; a tuple (name, X, y) is one too."""

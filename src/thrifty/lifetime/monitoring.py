@@ -41,20 +41,6 @@ from thrifty.typing import AnyArray
 if TYPE_CHECKING:
     from thrifty.models.table import Table
 
-__all__ = [
-    "BLOCK",
-    "HasTable",
-    "InputBins",
-    "InputCounts",
-    "Moved",
-    "Reference",
-    "Watched",
-    "begins",
-    "bins_of",
-    "moved_inputs",
-    "watch",
-]
-
 #: what a block of outcomes is worth: n1 n0 / (n1 + n0) of its positives and negatives
 BLOCK = 66.5
 #: shares of the first block at which it is judged, and the chance of a false alarm at each

@@ -31,11 +31,10 @@ from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.task import Versions
 from thrifty.stores.model_pages import OutcomePages, VersionPages
-from thrifty.stores.pages import PredictionRow, SqlPages
+from thrifty.stores.pages import SqlPages
+from thrifty.stores.task_pages import PredictionRow
 from thrifty.typing import AnyArray, Fields, LabelsLike
 from thrifty.untrusted import readable
-
-__all__ = ["Monitor", "Outcomes", "Period", "read_monitor", "read_monitors"]
 
 
 @dataclass(frozen=True, slots=True)

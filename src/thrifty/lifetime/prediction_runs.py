@@ -27,8 +27,9 @@ from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState, call_key
 from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages, OutcomePages
-from thrifty.stores.pages import PredictionRow, SqlPages
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
+from thrifty.stores.task_pages import PredictionRow
 from thrifty.typing import AnyArray, Json, JsonLike, MoneyLike, TableLike
 from thrifty.wrapped import Metered, Readable, match_model, read_model
 

@@ -13,8 +13,6 @@ from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
 from thrifty.lifetime.state import LifetimeState
 
-__all__ = ["Progress", "line_of"]
-
 #: one line on the screen at a time, whatever several threads are doing
 _SCREEN = threading.Lock()
 

@@ -31,8 +31,6 @@ from thrifty.stores.settings import family_from_dict
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
-__all__ = ["Purged", "purge_everywhere"]
-
 #: in the place of a category that nobody has any more
 _GONE = "(purged)"
 #: parts of a representation that hold single values, by how their names begin

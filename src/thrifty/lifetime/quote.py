@@ -32,7 +32,8 @@ from thrifty.array_types import Floats, Ints
 from thrifty.attempt import Expected, Route
 from thrifty.cells import Budget, Cells, Ledger, Receipt, Source
 from thrifty.cells.prices.money import amount_text, minor_units, to_units
-from thrifty.cells.prices.price_list import PriceList, PricesLike, Tariff
+from thrifty.cells.prices.price_list import PriceList, PricesLike
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.array import ArraySource
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.checks import warn_user
@@ -44,8 +45,6 @@ from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores import MemoryStore
 from thrifty.typing import Json, KindsLike, LabelsLike, TableLike
-
-__all__ = ["Quote", "Quotes", "refuse_without_limit", "say_share"]
 
 
 @dataclass(frozen=True, slots=True)

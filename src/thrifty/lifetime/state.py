@@ -45,12 +45,11 @@ from thrifty.protocol import AnyFamily, traits_of, with_seed
 from thrifty.stores import MemoryStore, existing_store, open_store
 from thrifty.stores.base import StoreLike
 from thrifty.stores.model_pages import KeptPages
-from thrifty.stores.pages import SqlPages, TaskHead
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
+from thrifty.stores.task_pages import TaskHead
 from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
-
-__all__ = ["Opened", "LifetimeState", "CategoryNames", "call_key"]
 
 #: the categories of each feature, in the places that they have in this lifetime
 CategoryNames = Mapping[str, Sequence[str]]

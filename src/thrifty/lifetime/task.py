@@ -37,8 +37,9 @@ from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
-from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import FeaturesMoved, charge_task
+from thrifty.stores.task_pages import TaskRow
 from thrifty.typing import (
     CensoredLike,
     Json,
@@ -49,8 +50,6 @@ from thrifty.typing import (
     NaLike,
     TableLike,
 )
-
-__all__ = ["Task", "Version", "Versions"]
 
 if TYPE_CHECKING:
     from thrifty.lifetime.outcomes import Monitor, Outcomes

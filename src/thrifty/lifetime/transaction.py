@@ -50,11 +50,10 @@ from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import traits_of
 from thrifty.stores.model_pages import VersionPages
-from thrifty.stores.pages import SqlPages, TaskRow
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
+from thrifty.stores.task_pages import TaskRow
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
-
-__all__ = ["OpenTask", "TaskOptions", "Transactions", "in_shares", "shared_receipts"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,8 +63,6 @@ from thrifty.report.pictures import PICTURES, pictures_of
 from thrifty.report.reader import Reader
 from thrifty.report.view import LifetimeView, counted
 
-__all__ = ["Drawn", "Guard", "Scene", "Watcher", "listen", "make_app", "serve"]
-
 _EVERY = 0.5
 
 

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "HATCH", "INK", "LINES", "POINTS", "SERIES", "figure", "frame", "legend", "plain_text",
-    "save_picture", "svg_of", "value_axis", "whole_ticks",
-]  # fmt: skip
-
 Grid: TypeAlias = Literal["both", "x", "y"]
 #: by series, so that a picture reads in black and white; a hatch for the second of two bars
 LINES = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1, 1, 1)))

@@ -27,11 +27,6 @@ from thrifty.typing import Json
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = [
-    "PageCard", "cards_of", "knows", "metafeature_rows", "moment", "monitor_rows", "report_page",
-    "static_text", "summary", "task_columns", "task_detail", "task_row", "templates",
-]  # fmt: skip
-
 _SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
 #: how a task was learned, by its route
 _HOW = {

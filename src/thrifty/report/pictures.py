@@ -36,12 +36,6 @@ from thrifty.report.view import LifetimeView, as_counted, counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "PICTURES", "Expense", "Picture", "PredictionPrice", "QualityPoint", "Spending", "TaskCost",
-    "costs_of", "expenses_of", "pictures_of", "prediction_prices", "quality_of", "save_pictures",
-    "spending_of",
-]  # fmt: skip
-
 #: the names, in the order in which they are shown
 PICTURES = ("bill", "costs", "quality", "outcomes", "expenses", "prediction")
 #: with more tasks than this there is a mark each instead of a bar with a name

@@ -35,8 +35,6 @@ from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, Snapshot
 from thrifty.typing import Json
 
-__all__ = ["Reader", "read_store"]
-
 #: seconds after its last purchase for which a task counts as being learned
 _RECENT = 120.0
 

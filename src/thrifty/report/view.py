@@ -32,12 +32,6 @@ from thrifty.trees.tree import (
 )
 from thrifty.typing import Fields, JsonLike
 
-__all__ = [
-    "LedgerView", "LifetimeView", "Lineage", "Measured", "PurchaseView", "TaskView", "amount",
-    "as_counted", "counted", "measured_of", "members_of", "metafeature_of_nodes", "share",
-    "task_view", "view_of",
-]  # fmt: skip
-
 Line = tuple[str, int, float]
 
 # -- numbers as people write them ----------------------------------------------------------------

@@ -37,8 +37,6 @@ from thrifty.typing import Json
 if TYPE_CHECKING:
     from asyncio import TimerHandle, Transport
 
-__all__ = ["make_app", "serve"]
-
 _KEYS = {"task", "id", "values", "sure", "per_row"}
 
 

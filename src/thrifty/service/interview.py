@@ -32,8 +32,6 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, Json
 
-__all__ = ["Form", "Interviews", "Row", "check_values", "in_words"]
-
 
 @dataclass(frozen=True)
 class Row:

@@ -25,16 +25,6 @@ from thrifty.stores.task_pages import SqlRow
 from thrifty.typing import Json
 from thrifty.untrusted import readable
 
-__all__ = [
-    "Connected",
-    "LifetimeBook",
-    "Store",
-    "StoreLike",
-    "existing_store",
-    "open_store",
-    "open_to_read",
-]
-
 T = TypeVar("T")
 
 #: seconds that whoever only reads waits for a writer

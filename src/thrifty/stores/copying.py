@@ -25,8 +25,6 @@ from thrifty.stores.postgres import PostgresStore
 from thrifty.stores.sqlite import MemoryStore
 from thrifty.stores.task_pages import SqlRow
 
-__all__ = ["Copied", "copy_store"]
-
 _MODULUS = 1 << 256
 
 

@@ -19,8 +19,6 @@ from thrifty.stores.task_pages import Statements, json_or_none
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
-__all__ = ["KeptPages", "OutcomePages", "VersionHead", "VersionPages", "VersionRow", "storable"]
-
 
 @dataclass(frozen=True, slots=True)
 class VersionHead:

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase
-from thrifty.stores.task_pages import PredictionRow, SqlRow, State, TaskHead, TaskPages, TaskRow
+from thrifty.stores.task_pages import SqlRow, TaskPages
 from thrifty.untrusted import readable
-
-__all__ = ["PredictionRow", "SqlPages", "State", "TaskHead", "TaskRow"]
 
 _CHUNK = 1024
 #: columns of a purchase, in the order of its fields, and what reads each of them

@@ -25,8 +25,6 @@ from thrifty.stores.task_pages import SqlRow
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["PostgresStore"]
-
 T = TypeVar("T")
 
 _SPELLING = {

@@ -14,25 +14,11 @@ from thrifty.cells.sources.gaps import Codes, with_na
 from thrifty.errors import BadParameter, StoreError, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily, Block, InBlocks, Representation, with_seed
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
-from thrifty.stores.pages import SqlPages, TaskHead, TaskRow
+from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, as_written_now, family_from_dict, versions
-from thrifty.stores.task_pages import TaskPages
+from thrifty.stores.task_pages import TaskHead, TaskPages, TaskRow
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
-
-__all__ = [
-    "FeaturesMoved",
-    "Finished",
-    "SavedLifetime",
-    "Snapshot",
-    "begin_again",
-    "charge",
-    "charge_task",
-    "commit_in_memory",
-    "load_parts",
-    "task_exists",
-    "write_parts",
-]
 
 Merge = Callable[[Representation, Counts], tuple[Representation, Counts]]
 

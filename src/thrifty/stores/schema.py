@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from thrifty.errors import StoreError, StoreTooNew
 from thrifty.stores.task_pages import Run
 
-__all__ = ["LATEST", "OLDEST", "STEPS", "bring_up", "check_schema"]
-
 # What one lifetime was given and knows: settings, tasks, what they taught, who looked first.
 _OF_A_LIFETIME = """
 CREATE TABLE lifetimes (

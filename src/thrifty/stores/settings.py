@@ -20,16 +20,6 @@ from thrifty.errors import BadParameter, MixedCurrencies, StoreError
 from thrifty.protocol import AnyFamily
 from thrifty.typing import Json, JsonLike
 
-__all__ = [
-    "Settings",
-    "as_written_now",
-    "family_from_dict",
-    "prices_from_json",
-    "prices_to_json",
-    "row_seed",
-    "versions",
-]
-
 _NOT_STORED = "computed by functions, which a store does not keep"
 
 

@@ -23,8 +23,6 @@ from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
 from thrifty.stores.task_pages import SqlRow
 
-__all__ = ["MemoryStore", "SQLiteStore", "file_uri"]
-
 T = TypeVar("T")
 
 #: "Thry" in the header of the file says whose it is

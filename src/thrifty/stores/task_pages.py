@@ -21,21 +21,6 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.sources.checks import default_names
 from thrifty.typing import AnyArray, JsonLike
 
-__all__ = [
-    "PredictionRow",
-    "Run",
-    "SqlRow",
-    "State",
-    "Statements",
-    "TaskHead",
-    "TaskPages",
-    "TaskRow",
-    "batches",
-    "json_or_none",
-    "names_from_text",
-    "names_to_text",
-]
-
 #: more features than any lifetime has, and longer numbers than any of them: a stranger's store
 #: may say what it likes, and is not given the memory for it
 _MOST, _WIDEST = 5_000_000, 40

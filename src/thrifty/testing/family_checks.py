@@ -28,8 +28,6 @@ from thrifty.typing import AnyArray, Json, LabelsLike, TableLike
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Check", "family_checks"]
-
 
 @dataclass(frozen=True)
 class Check:

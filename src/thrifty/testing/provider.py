@@ -29,8 +29,6 @@ from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, NotBilled, PurchaseFailed
 from thrifty.typing import Fields, JsonLike
 
-__all__ = ["Bill", "FAULTS", "FakeProvider", "LocalChatServer"]
-
 #: what a call can be made to do; see :class:`FakeProvider`
 FAULTS = ("", "refuse", "fail", "error", "error-after", "slow", "slow-after")
 

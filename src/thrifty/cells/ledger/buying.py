@@ -27,7 +27,7 @@ from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_counts
 from thrifty.cells.ledger.settlement import Names
-from thrifty.cells.prices.price_list import Tariff
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
 

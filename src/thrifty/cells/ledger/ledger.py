@@ -29,7 +29,8 @@ from thrifty.cells.ledger.purchase import Purchase, is_live
 from thrifty.cells.ledger.purge import renamed
 from thrifty.cells.ledger.settlement import Billed, billed_within, close, find_changes, settle
 from thrifty.cells.prices.money import Budget, Limits, minor_units, to_units
-from thrifty.cells.prices.price_list import PricesLike, Tariff, as_price_list
+from thrifty.cells.prices.price_list import PricesLike, as_price_list
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import (

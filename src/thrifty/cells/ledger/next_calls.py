@@ -25,7 +25,7 @@ from thrifty.cells.ledger.plan import (
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, is_live
 from thrifty.cells.ledger.settlement import check_budget, close, intend
 from thrifty.cells.prices.money import LARGEST, refuse_too_large, total
-from thrifty.cells.prices.price_list import Tariff
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.errors import PurchaseInDoubt
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["PATIENCE", "OrderChoice", "Cover", "Offer"]
-
 #: steps of the search before the integer programme takes over
 PATIENCE = 5_000
 

@@ -17,21 +17,6 @@ from numpy.typing import NDArray
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
 from thrifty.typing import MoneyLike
 
-__all__ = [
-    "Budget",
-    "LARGEST",
-    "Limits",
-    "UNIT",
-    "amount_text",
-    "minor_units",
-    "one_currency",
-    "product",
-    "read_amount",
-    "refuse_too_large",
-    "to_units",
-    "total",
-]
-
 #: minor units in one unit of the currency
 UNIT = 1_000_000
 

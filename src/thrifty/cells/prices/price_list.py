@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.prices.money import one_currency, read_amount
-from thrifty.cells.prices.tariff import Draw, Tariff
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.errors import BadInput
 from thrifty.typing import JsonLike, PerFeatureLike
-
-__all__ = ["Draw", "PriceList", "Tariff", "as_price_list", "read_prices"]
 
 
 def read_prices(prices: PerFeatureLike, feature_names: Sequence[str]) -> NDArray[np.float64]:

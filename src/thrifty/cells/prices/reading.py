@@ -19,8 +19,6 @@ from thrifty.typing import JsonLike
 if TYPE_CHECKING:
     from thrifty.cells.prices.price_list import PriceList
 
-__all__ = ["read_tariff"]
-
 
 def read_tariff(prices: PriceList, names: list[str]) -> Tariff:
     """The prices of these features; whatever does not fit is an error that says why."""

@@ -24,18 +24,6 @@ from thrifty.cells.prices.cover import Cover, OrderChoice
 from thrifty.cells.prices.money import UNIT
 from thrifty.typing import AnyArray
 
-__all__ = [
-    "Draw",
-    "Filled",
-    "Holdings",
-    "OwnedCells",
-    "PriceOfCells",
-    "Tariff",
-    "TiedFeatures",
-    "margins",
-    "prices_after",
-]
-
 Derive = Callable[..., AnyArray]
 Words = NDArray[np.uint64]
 Set = frozenset[int]

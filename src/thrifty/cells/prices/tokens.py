@@ -10,8 +10,6 @@ from numbers import Real
 from thrifty.cells.prices.money import UNIT, one_currency
 from thrifty.errors import BadInput
 
-__all__ = ["Rates", "estimated_tokens"]
-
 
 def estimated_tokens(text: str) -> int:
     """How many tokens a text has, at most in all likelihood: a third of its bytes.

@@ -14,8 +14,6 @@ from thrifty.cells.prices.money import UNIT, read_amount, total
 from thrifty.cells.sources.checks import one_form
 from thrifty.errors import BadInput, MalformedAnswer
 
-__all__ = ["FAILED", "Answered", "divided", "in_asked_order"]
-
 #: what may have become of a cell that has no value, in the words of ``ledger.resolve``
 FAILED = ("not-billed", "billed", "unknown")
 

@@ -22,8 +22,6 @@ from thrifty.cells.sources.kinds import plain_kinds, read_columns, read_kinds
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, KindsLike, NaLike, TableLike
 
-__all__ = ["ArraySource", "RecodedSource", "SparseSource", "frame_source"]
-
 
 class ArraySource(Source):
     """A two-dimensional array, examples x features.

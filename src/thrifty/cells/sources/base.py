@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from thrifty.cells.sources.questions import QuestionSource, TextsLike
     from thrifty.cells.sources.some_rows import Duplicates
 
-__all__ = ["Source", "SourceView", "as_source", "tiles_by_columns"]
-
 
 class Source(ABC):
     """Values of n_features features on n_examples examples.

@@ -17,7 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.prices.price_list import PriceList, PricesLike, Tariff, as_price_list
+from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import (
     Values,
@@ -30,8 +31,6 @@ from thrifty.cells.sources.checks import (
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, KindsLike, PresentLike
-
-__all__ = ["CallLimits", "CallableSource", "LooksUp"]
 
 
 @dataclass(frozen=True, slots=True)

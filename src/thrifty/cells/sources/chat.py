@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import httpx
 
 
-__all__ = ["Batches", "ChatServer", "NOT_BILLED", "reply_of", "send"]
-
 #: answers to a call that did no work: too many requests, overloaded, not reachable, no right
 NOT_BILLED = (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
 #: bytes of a reply beyond which it is refused

@@ -13,21 +13,6 @@ from numpy.typing import NDArray
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray
 
-__all__ = [
-    "Values",
-    "boolean_columns",
-    "can_be_stored",
-    "checked_ids",
-    "checked_names",
-    "checked_source_name",
-    "checked_table",
-    "checked_values",
-    "default_names",
-    "one_form",
-    "refuse_masked",
-    "unmasked",
-]
-
 #: what a cell of a source is: one value for good, or the newest that came
 Values = Literal["fixed", "newest"]
 

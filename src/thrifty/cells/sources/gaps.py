@@ -19,25 +19,6 @@ from thrifty.cells.sources.base import Source, SourceView
 from thrifty.errors import BadInput, BadParameter, Censored, TakenForGap
 from thrifty.typing import AnyArray, CensoredLike, NaLike, PresentLike
 
-__all__ = [
-    "Codes",
-    "GAPS",
-    "PresentSource",
-    "as_written",
-    "censored_of",
-    "decimal_commas",
-    "limit_of",
-    "may_halve",
-    "say_limits",
-    "gap_words",
-    "read_na",
-    "read_present",
-    "say_gaps",
-    "with_censored",
-    "with_na",
-    "without_na",
-]
-
 #: marks that mean a gap wherever a number or a yes or no is expected
 GAPS = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "?", "-", "--", ".", "n.d.", "n.b."}

@@ -35,17 +35,6 @@ from thrifty.cells.sources.gaps import (
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, TableLike
 
-__all__ = [
-    "ColumnReader",
-    "ReadColumn",
-    "ToldKind",
-    "has_texts",
-    "plain_kinds",
-    "read_column",
-    "read_columns",
-    "read_kinds",
-]
-
 #: what a user may say of a feature: a kind, or the list of its categories
 ToldKind = str | tuple[str, ...]
 

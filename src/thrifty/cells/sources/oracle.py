@@ -22,8 +22,6 @@ from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput, MalformedAnswer
 from thrifty.typing import AnyArray, TableLike
 
-__all__ = ["Oracle"]
-
 #: by id, or one for each row with None (NaN) where there is none
 KnownLabels: TypeAlias = Mapping[object, object] | Sequence[object] | AnyArray
 

@@ -35,8 +35,6 @@ from thrifty.kernels import words_for
 from thrifty.typing import AnyArray, JsonLike
 from thrifty.untrusted import readable
 
-__all__ = ["FORMAT", "PackedFile", "PackedSource", "VERSION", "hash_name", "seal_of"]
-
 FORMAT, VERSION = "thrifty packed cells", 1
 _SMALL = ("kinds.bin", "sums.bin", "names.bin", "ends.bin", "hashes.bin", "places.bin")
 

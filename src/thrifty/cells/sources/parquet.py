@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = [
-    "ChosenColumns",
-    "ColumnSource",
-    "LongColumnSource",
-    "ParquetSource",
-    "ToldColumns",
-    "chosen_features",
-    "frame_of",
-    "opened_parquet",
-    "whole_parquet",
-]
-
 #: bytes of a whole table in memory up to which columns are kept once they are read
 _KEPT = 512 * 2**20
 

@@ -13,19 +13,6 @@ from typing import Any, TypeAlias
 
 from thrifty.errors import BadInput, MalformedAnswer
 
-__all__ = [
-    "INSTRUCTIONS",
-    "YES_NO",
-    "Question",
-    "content_key",
-    "prompt_for",
-    "instructions_hash",
-    "old_prompt_hash",
-    "read_questions",
-    "read_reply",
-    "token_confidence",
-]
-
 #: the answers to a question that is not given any others
 YES_NO = ("no", "yes", "unknown")
 

@@ -37,8 +37,6 @@ from thrifty.cells.sources.prompts import (
 )
 from thrifty.errors import BadInput, MalformedAnswer
 
-__all__ = ["CONFIDENCE", "DryRun", "QuestionSource", "Reply"]
-
 #: tokens around the questions: braces, keys, what a chat adds
 _AROUND = 24
 #: of the feature that holds how sure an answer is

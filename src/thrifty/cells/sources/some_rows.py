@@ -19,8 +19,6 @@ from thrifty.cells.sources.questions import QuestionSource
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray
 
-__all__ = ["Duplicates", "SomeRows", "key_of", "of_rows", "row_keys", "rows_to_keep"]
-
 #: what to do with an id that comes more than once
 Duplicates = Literal["refuse", "first", "newest"]
 

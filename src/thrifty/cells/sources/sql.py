@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import duckdb
     import sqlalchemy
 
-__all__ = ["DuckDBSource", "SqlSource", "URL", "sql_source"]
-
 _COLUMNS_AT_ONCE = 500
 
 
