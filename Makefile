@@ -43,7 +43,7 @@ guarantees: $(VENV)/.test
 
 # Small changes to the code, one at a time: does a test notice each? Under an hour on one core.
 mutants: $(VENV)/.test
-	$(BIN)/python tools/mutants.py
+	$(BIN)/python tools/mutants.py --jobs 2
 
 faults: $(VENV)/.test
 	$(PIP) -e '.[ray]'

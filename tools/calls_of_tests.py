@@ -1,9 +1,8 @@
 """Which tests call which functions, and how long each takes: a change is tried on those alone.
 
 One pass over a file of tests, without any change, notes for every test that passes the functions
-of the source that it calls and its processor seconds. It is made when a change first needs that
-file, kept beside the copy of the source as a file of JSON, and made again where the file of tests
-has changed.
+of the source that it calls and its processor seconds. It is kept as a file of JSON beside the
+copies of the repository, and made again where the file of tests has changed.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from typing import Any
 import pytest
 from forked_tests import ROOT, outcome
 
-__all__ = ["Called", "Chosen", "function_at", "known_calls"]
+__all__ = ["Calls", "Chosen", "Pass", "calls_of", "function_at", "look_through"]
 
 #: processor seconds for the pass over one file of tests; the tests after that are not used
 MOST = 45
@@ -34,6 +32,12 @@ MOST = 45
 LONGEST = 16.0
 #: where tests were named for a change nothing is noted but that they pass: these are their seconds
 OF_NAMED = 120.0
+
+#: a file of tests; whether kernels stay uncompiled; whether every test is to be there, however long
+#: it takes, without what it calls
+Pass = tuple[str, bool, bool]
+#: of each test that passes: its processor seconds, and what it calls as ``file:function``
+Calls = dict[str, tuple[float, list[str]]]
 
 
 @cache
@@ -66,15 +70,6 @@ def function_at(code: str, line: int) -> str:
     return max(around, default=(0, 0, ""))[2]
 
 
-@dataclass(frozen=True)
-class Called:
-    """A test, its processor seconds, and what it calls as ``file:function``."""
-
-    test: str
-    seconds: float
-    functions: frozenset[str]
-
-
 @cache  # a test calls a thousand functions, most of them those of the test before
 def _name_of(source: str, file: str, line: int) -> str:
     """``file:function`` of the code that begins there."""
@@ -91,12 +86,44 @@ def _break_off(_signal: int, _frame: object) -> None:
     raise _TooLongError
 
 
+def _trace(note: Callable[[Any], None]) -> Callable[[], None]:
+    """Tell ``note`` the code of whatever is called from now on; gives back what ends that."""
+    if sys.version_info >= (
+        3,
+        12,
+    ):  # each function says once that it is called: costs next to nothing
+        watch = sys.monitoring
+        if watch.get_tool(watch.PROFILER_ID) is None:
+            watch.use_tool_id(watch.PROFILER_ID, "calls")
+            watch.set_events(watch.PROFILER_ID, watch.events.PY_START)
+
+        def once(code: Any, _offset: int) -> object:
+            note(code)
+            return watch.DISABLE
+
+        started = watch.PROFILER_ID, watch.events.PY_START
+        watch.register_callback(*started, once)
+        watch.restart_events()
+        return lambda: watch.register_callback(*started, None) and None
+
+    def noted(frame: Any, event: str, argument: object) -> None:
+        note(frame.f_code)
+
+    def end() -> None:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+
+    threading.settrace(noted)
+    sys.settrace(noted)
+    return end
+
+
 class _Noting:
     """Of pytest: what each test that passes has called."""
 
     def __init__(self, source: Path, to: Path, all_of_them: bool) -> None:
         self.source, self.to, self.all_of_them = str(source), to, all_of_them
-        self.found: dict[str, tuple[float, list[str]]] = {}
+        self.found: Calls = {}
 
     def pytest_sessionstart(self) -> None:
         self.began = time.process_time()
@@ -105,24 +132,19 @@ class _Noting:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
         codes: set[Any] = set()
-
-        def noted(frame: Any, event: str, argument: object) -> None:
-            codes.add(frame.f_code)
-
-        self.passed, began = True, time.process_time()
+        self.passed, began, end = True, time.process_time(), None
         if not self.all_of_them:
-            threading.settrace(noted)
-            sys.settrace(noted)
+            end = _trace(codes.add)
             signal.setitimer(signal.ITIMER_PROF, LONGEST)
         try:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
+            if end:
+                end()
             seconds = time.process_time() - began
             if self.passed:
-                self.found[_known_as(item)] = round(seconds, 3), sorted(self._named(codes))
+                self.found[item.nodeid] = round(seconds, 3), sorted(self._named(codes.copy()))
             if time.process_time() - self.began > (OF_NAMED if self.all_of_them else MOST):
                 item.session.shouldstop = "long enough"
 
@@ -143,59 +165,52 @@ class _Noting:
         }
         made = self.to.with_suffix(f".{os.getpid()}")
         made.write_text(json.dumps({"functions": functions, "tests": tests}))
-        made.replace(self.to)  # another worker reads it whole or not at all
+        made.replace(self.to)  # whoever reads it reads it whole or not at all
 
 
-def known_calls(
-    file: str, work: Path, plain: bool, look: bool = True, all_of_them: bool = False
-) -> list[Called]:
-    """What the tests of a file call, from its notes or, to ``look``, from a pass over it.
-
-    With ``all_of_them`` every test that passes, however long it takes, without what it calls.
-    """
-    written = hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:12]
-    name = file.removeprefix(f"{work.name}/").replace("/", "-")
-    kind = "plain-" * plain + "all-" * all_of_them
-    at = work / "calls" / f"{kind}{name}-{written}.json"
-    if not at.exists():
-        if not look:
-            return []
-        at.parent.mkdir(parents=True, exist_ok=True)
-        began = time.monotonic()
-        most = int(2 * (OF_NAMED if all_of_them else MOST))
-        outcome([file], _Noting(work / "src", at, all_of_them), work / "src", plain, most)
-        if not at.exists():  # it did not end: none of its tests is used
-            at.write_text(json.dumps({"functions": [], "tests": {}}))
-        n = len(_read(at))
-        print(f"     calls of {n} tests of {file}, {time.monotonic() - began:.0f} s", flush=True)
-    return _read(at)
+def look_through(one: Pass, tree: Path) -> str:
+    """Note what the tests of a file call, where that is not known: the line to print, or ""."""
+    (file, plain, all_of_them), at = one, _noted_at(one, tree.parent)
+    if at.exists():
+        return ""
+    at.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    most = int(2 * (OF_NAMED if all_of_them else MOST))
+    outcome([file], _Noting(tree / "src", at, all_of_them), tree, plain, most)
+    if not at.exists():  # it did not end: none of its tests is used
+        at.write_text(json.dumps({"functions": [], "tests": {}}))
+    n = len(calls_of(one, tree.parent))
+    return f"     calls of {n} tests of {file}, {time.monotonic() - began:.0f} s"
 
 
-@cache
-def _read(at: Path) -> list[Called]:
-    notes = json.loads(at.read_text())
-    return [
-        Called(test, seconds, frozenset(notes["functions"][i] for i in numbers))
+def calls_of(one: Pass, work: Path) -> Calls:
+    """What was noted of a file."""
+    notes = json.loads(_noted_at(one, work).read_text())
+    return {
+        test: (seconds, [notes["functions"][i] for i in numbers])
         for test, (seconds, numbers) in notes["tests"].items()
-    ]
+    }
+
+
+def _noted_at(one: Pass, work: Path) -> Path:
+    file, plain, all_of_them = one
+    written = hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:12]
+    kind = "plain-" * plain + "all-" * all_of_them
+    return work / "calls" / f"{kind}{file.replace('/', '-')}-{written}.json"
 
 
 class Chosen:
     """Of pytest: these tests alone, in this order, up to the first that fails."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self.place = {test: i for i, test in enumerate(tests)}
+    def __init__(self, tests: list[str], failed: Path) -> None:
+        self.place, self.failed = {test: i for i, test in enumerate(tests)}, failed
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        some = [one for one in items if _known_as(one) in self.place]
-        items[:] = sorted(some, key=lambda one: self.place[_known_as(one)])
+        some = [one for one in items if one.nodeid in self.place]
+        items[:] = sorted(some, key=lambda one: self.place[one.nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.outcome == "failed":
+            self.failed.write_text(report.nodeid)
+            print(report.longreprtext, flush=True)
             os._exit(1)  # no fixture is taken down, no summary is written
-
-
-def _known_as(item: pytest.Item) -> str:
-    """Its id; of a doctest the same in every copy of the source."""
-    copy, at, rest = item.nodeid.partition("src/thrifty/")
-    return at + rest if at else copy

@@ -8,12 +8,16 @@ import importlib
 import itertools
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before whoever makes threads is imported
 
 __all__ = ["ROOT", "outcome"]
 
@@ -32,27 +36,29 @@ ASLEEP = 25
 
 
 def outcome(
-    tests: list[str], plugin: object, source: Path, plain: bool, seconds: int, show: bool = False
+    tests: list[str], plugin: object, tree: Path, plain: bool, seconds: int, show: bool = False
 ) -> int:
     """The status pytest ends with on these files, or the signal that ended it.
 
-    ``source`` is the folder that ``thrifty`` is imported from; ``plain`` leaves kernels uncompiled;
+    ``tree`` is the copy of the repository they are run in; ``plain`` leaves kernels uncompiled;
     ``seconds`` are of the processor, not of the clock: a busy machine must not decide.
     """
     gc.freeze()  # what is imported here is looked through by no child
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        os.environ.update(OMP_NUM_THREADS="1", PYTHONPATH=str(source))
+        temporary = _temporary(tree, os.getpid())
+        temporary.mkdir(parents=True)
+        tempfile.tempdir = None  # the variable is looked at anew
+        os.environ.update(PYTHONPATH=str(tree / "src"), TMPDIR=str(temporary))
         if plain:
             import numba
 
             os.environ["NUMBA_DISABLE_JIT"] = "1"
             numba.config.DISABLE_JIT = True
-        sys.path.insert(0, str(source))
-        # modules are compiled once, apart from those of whoever runs tests beside this
-        sys.dont_write_bytecode, sys.pycache_prefix = False, str(ROOT / ".mutants/compiled")
-        os.chdir(ROOT)
+        sys.path.insert(0, str(tree / "src"))
+        sys.dont_write_bytecode = False
+        os.chdir(tree)
         if not show:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
@@ -60,11 +66,18 @@ def outcome(
         try:
             code = int(pytest.main([
                 "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
-                "-k", "not postgres", "--hypothesis-seed=0", *tests,
+                "-k", "not postgres", "--hypothesis-seed=0",
+                "--basetemp", str(temporary / "pytest"), *tests,
             ], plugins=[plugin]))  # fmt: skip
         finally:
             os._exit(code)
-    return os.waitstatus_to_exitcode(_end_of(child))
+    status = os.waitstatus_to_exitcode(_end_of(child))
+    shutil.rmtree(_temporary(tree, child), ignore_errors=True)
+    return status
+
+
+def _temporary(tree: Path, child: int) -> Path:
+    return tree / ".temporary" / str(child)
 
 
 def _end_of(child: int) -> int:
