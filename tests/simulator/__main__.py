@@ -3,6 +3,8 @@
 ``--sabotages`` breaks the ledger in twelve ways, one after another, and says after how many
 histories each was found.
 
+With ``--workers 16`` as many processes share the histories, and one line says the total.
+
 With ``--results FILE`` every few hundred histories are a line of that file as soon as they are
 done, and a run that was interrupted goes on where it was; several processes may write the same
 file, each with seeds of its own (``--first``). Lines say which code they ran: after a change they
@@ -18,7 +20,9 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import thrifty
@@ -50,6 +54,7 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most")
+    parser.add_argument("--workers", type=int, default=1, help="processes that run histories")
     parser.add_argument("--results", type=Path, help="a file with a line for each few hundred")
     parser.add_argument(
         "--sabotages", action="store_true", help="break the ledger in each known way until it shows"
@@ -57,18 +62,19 @@ def main() -> int:
     given = parser.parse_args()
     if given.sabotages:
         return _sabotages(given.histories)
-    code, begun = _code(), time.monotonic()
+    code, until = _code(), time.monotonic() + given.seconds
     parts = _read(given.results)
     done = {part.first for part in parts if part.code == code}
-    for seeds in _cut(given.first, given.histories):
-        if time.monotonic() - begun > given.seconds:
-            break
-        if seeds.start in done:
-            continue
-        parts.append(_run(code, seeds))
-        if given.results is not None:
-            with given.results.open("a") as f:
-                f.write(json.dumps(asdict(parts[-1])) + "\n")
+    some = [seeds for seeds in _cut(given.first, given.histories) if seeds.start not in done]
+    with ProcessPoolExecutor(given.workers) as pool:
+        each = pool.map if given.workers > 1 else map
+        for part in each(partial(_run, code, until), some):
+            if part is None:
+                continue
+            parts.append(part)
+            if given.results is not None:
+                with given.results.open("a") as f:
+                    f.write(json.dumps(asdict(part)) + "\n")
     print(_told(parts, code))
     return 1 if any(part.failed for part in parts if part.code == code) else 0
 
@@ -97,7 +103,10 @@ def _cut(first: int, n: int) -> Iterator[range]:
         yield range(start, min(start + _AT_ONCE, first + n))
 
 
-def _run(code: str, seeds: range) -> _Part:
+def _run(code: str, until: float, seeds: range) -> _Part | None:
+    """Some histories; None where the time is up."""
+    if time.monotonic() > until:
+        return None
     worked = time.process_time()
     happened, failed = simulate_many(seeds)
     cpu = round(time.process_time() - worked, 2)

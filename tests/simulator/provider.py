@@ -70,10 +70,15 @@ class SimulatedProvider:
         self.failures: Counter[tuple[str, str]] = Counter()
         self.faults: Counter[str] = Counter()
         self.happened: Counter[str] = Counter()
-        self._had: set[tuple[str, str]] = set()
+        #: says which of some purchases their buyers have given up; nothing came of those
+        self.given_up: Callable[[Collection[int]], Collection[int]] = lambda _: ()
+        #: what was paid with each purchase: cells, and what is paid once for an example
+        self._had: dict[int, set[tuple[str, str]]] = {}
+        #: purchases with an answer that was none, and what of them is due again, by the purchase
+        #: that pays it: as it was when that one was first called
+        self._nothing: set[int] = set()
+        self._due: dict[int, Collection[int]] = {}
         self._keys: dict[str, Bill] = {}
-        #: what each of these calls has paid for, for the first time
-        self._paid_by: dict[str | None, set[tuple[str, str]]] = {}
         self._coming = 0
 
     async def plain(self, ids: Sequence[object], names: Sequence[str]) -> object:
@@ -98,6 +103,8 @@ class SimulatedProvider:
 
     async def _asked(self, ids: list[str], names: list[str], key: str | None) -> object:
         purchase, believed = self.at_call(ids, names, key)
+        if purchase[0] not in self._due:
+            self._due[purchase[0]] = self.given_up(self._nothing) if self._nothing else ()
         at = 1.0 if self.calm else self.chance.random() / self.plan.faults
         kind = next((k for limit, k in _KINDS if at < limit), "answer")
         if self.plan.failed and kind == "answer" and not self.calm and self.chance.random() < 0.2:
@@ -160,28 +167,26 @@ class SimulatedProvider:
     ) -> None:
         self._coming -= 1
         (purchase, believed), tried = told, kind == "tried"
-        # where failures become gaps, an answer that is none is asked for again: nothing came of it,
-        # also where it was the answer to a call that is repeated under its key
-        none = kind == "malformed" and self.plan.room == "gaps"
+        if kind == "malformed":
+            self._nothing.add(purchase[0])
         if key is not None and key in self._keys:
             billed += [self._keys[key], self._keys[key]]
-            if none:
-                self._had -= self._paid_by.pop(key, set())
             return
-        had = set(self._had)
+        due = self._due[purchase[0]]
+        had = set().union(*(cells for id, cells in self._had.items() if id not in due))
         costs, ids, price = [], [i for i in ids if self._is_billed(failed.get(i, ""))], 0
+        paid = self._had.setdefault(purchase[0], set())
         for example in ids:
-            listed = self.plan.billed(example, names, self._had)
+            listed = self.plan.billed(example, names, had)
             price += listed
             if tried:  # the share is rounded up, to the last millionth
                 costs.append(-(-listed * self.plan.failed // 100))
                 continue
             costs.append(self._really(listed))
-            if none or failed.get(example) == "billed":  # nothing came of it: all is due again
+            if failed.get(example) == "billed":  # nothing came of it: all is due again
                 continue
-            self._had |= {("draw", example)} if {"b", "r"} & set(names) else set()
-            self._had |= {(n, example) for n in names}
-        self._paid_by[key] = self._had - had
+            paid |= {("draw", example)} if {"b", "r"} & set(names) else set()
+            paid |= {(n, example) for n in names}
         some = tuple(ids), tuple(names), tuple(costs)
         free = believed and not price
         failed = dict.fromkeys(ids, "billed") if tried else failed

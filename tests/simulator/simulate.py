@@ -150,6 +150,7 @@ def _history(plan: Plan, loop: SimulatedLoop) -> History:
     book = disk.book("simulated", {}, {})
     world = World(plan, chance, loop, disk, provider, book)
     provider.at_call = partial(at_each_call, world)
+    provider.given_up = world.given_up_of
     disk.at_commit = Watch(world).after_each_write
 
     def who() -> SimulatedProcess | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BudgetExceeded, ClockWentBack, ProviderError, StoreError
 from thrifty.stores.base import LifetimeBook
+from thrifty.stores.pages import SqlPages
 from thrifty.typing import Fields
 
 if TYPE_CHECKING:
@@ -73,6 +75,15 @@ class World:
     def _new_key(self) -> str:
         self._keys += 1
         return f"k{self._keys}"
+
+    def given_up_of(self, purchases: Collection[int]) -> set[int]:
+        """Those of some purchases that are paid for and came to nothing, as things stand now."""
+
+        def work(pages: SqlPages) -> set[int]:
+            some = [p for id in purchases if (p := pages.purchase(id)) is not None]
+            return {p.id for p in some if p.status in ("lost", "late")}
+
+        return self.book.read(work)
 
     def crashed(self, name: str) -> bool:
         """Whether a process did not come to its end."""
@@ -280,8 +291,9 @@ def _was_billed(world: World, purchase: OpenPurchase) -> Bill | None:
 
 def _resolve_failure(ledger: Ledger, purchase: OpenPurchase, bill: Bill) -> None:
     """It was tried, and a share was billed: nothing came of it, and it may be asked for again."""
-    billed = bill.cost_of(purchase.examples) or 0
-    ledger.resolve(purchase.id, "billed", cost=f"{billed // 10**6}.{billed % 10**6:06d}")
+    each = dict(zip(bill.ids, bill.costs))  # a share of each is rounded up: no sum can say that
+    costs = [Decimal(each.get(i, 0)) / 10**6 for i in purchase.examples]
+    ledger.resolve(purchase.id, "billed", cost=costs)
 
 
 def _resolve(world: World, ledger: Ledger, purchase: OpenPurchase, billed: int | None) -> None:
