@@ -73,10 +73,10 @@ def test_a_history_in_a_room_that_failed_once(seed):
     assert simulate(seed, shrink=False).found == ()
 
 
-#: seed, steps that stay, whether calls fail, whether processes die, calls at a time. The faults were
-#: the provider's and the user's: what is paid once for an example is due again where an answer was
-#: none and its purchase was given up, but not where a user told the values or another call under the
-#: key was answered well; and a sum does not say what each example's share was, rounded up
+#: seed, steps that stay, whether calls fail, whether processes die, calls at a time. The faults
+#: were the provider's and the user's: what is paid once for an example is due again where an
+#: answer was none and its purchase was given up, but not where a user told the values or another
+#: call under the key was answered well; and a sum does not say what each example's share was
 SHORTEST = [
     (300022416, ((0,), (1,), (0,)), 1.0, 0.0, 2),
     (300035577, ((0,), (0, 1)), 1.0, 0.0, 1),
