@@ -5,10 +5,8 @@ was 1 (the *background*): later tasks then sample their rarer class alone (+.016
 5 and 20 % on a wide set that nothing was chosen on, docs/research). Beside that, which features
 were useful, for people, and what the numbers of categories stand for.
 
-Counts are kept by column: blocks of columns, in each a few sorted layers. A task adds one layer to
-each block it saw something of; where the layer below is not twice as large the two become one
-(O'Neil and others, *The log-structured merge-tree*, 1996). Layers never change, so that a task
-writes what it touched and shares the rest with the memory before it.
+Counts are kept by column, in blocks of columns that never change, so that a task writes the blocks
+that it saw something of and shares the rest with the memory before it.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ _SAMPLES, _NOTE, _CATEGORIES = "looks", "note", "words of "
 
 @dataclass(frozen=True, eq=False)
 class FeatureCounts:
-    """How often each feature was sampled, was 1, and was useful, a line each; layers add up."""
+    """How often each feature was sampled, was 1, and was useful, a line each; some add up."""
 
     features: Ints
     counts: Ints
@@ -54,14 +52,19 @@ class FeatureCounts:
         return cls.together([cls(features, seen), cls(useful, used)])
 
     @classmethod
-    def together(cls, layers: Sequence[FeatureCounts]) -> FeatureCounts:
+    def together(cls, some: Sequence[FeatureCounts]) -> FeatureCounts:
         """The sum of some."""
-        every = np.concatenate([np.zeros(0, dtype=np.int64), *(one.features for one in layers)])
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *(one.features for one in some)])
         known = np.unique(every).astype(np.int64)
         counts = np.zeros((len(_KEPT), len(known)), dtype=np.int64)
-        for layer in layers:
-            counts[:, np.searchsorted(known, layer.features)] += layer.counts
+        for one in some:
+            counts[:, np.searchsorted(known, one.features)] += one.counts
         return cls(known, counts)
+
+    def by_block(self) -> dict[int, FeatureCounts]:
+        """In blocks of columns, each by its number."""
+        at = self.features // _COLUMNS
+        return {int(block): self.part(at == block) for block in np.unique(at)}
 
     def part(self, which: slice | Bools) -> FeatureCounts:
         """Of some features."""
@@ -91,59 +94,6 @@ class FeatureCounts:
         if any(part.shape != features.shape or (part < 0).any() for part in parts):
             raise ValueError("counts of features that do not fit the features")
         return cls(features, np.array(parts))
-
-
-@dataclass(frozen=True, eq=False)
-class Layered:
-    """The layers of every block, the oldest first; immutable.
-
-    >>> twos = np.array([2.0, 4.0])
-    >>> one = FeatureCounts.of(np.array([3, 70_000]), twos, np.ones(2), np.array([3]))
-    >>> first = Layered().plus(one)
-    >>> both = first.plus(one.part(slice(0, 1)))
-    >>> sorted(both.blocks), both.blocks[1] is first.blocks[1]
-    ([0, 1], True)
-    """
-
-    blocks: Mapping[int, tuple[FeatureCounts, ...]] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[FeatureCounts]:
-        """All layers, those of a block in the order in which they came."""
-        for layers in self.blocks.values():
-            yield from layers
-
-    def plus(self, layer: FeatureCounts) -> Layered:
-        """With a further layer, cut into blocks."""
-        blocks = dict(self.blocks)
-        at = layer.features // _COLUMNS
-        ends = np.flatnonzero(np.diff(at, append=-1)) + 1
-        start = 0
-        for end in ends.tolist():
-            block = int(at[start])
-            below, new = list(blocks.get(block, ())), layer.part(slice(start, end))
-            while below and len(below[-1].features) < 2 * len(new.features):
-                new = FeatureCounts.together([below.pop(), new])
-            blocks[block] = (*below, new)
-            start = end
-        return Layered(blocks)
-
-    @classmethod
-    def at(cls, places: Mapping[tuple[int, int], FeatureCounts]) -> Layered:
-        """The inverse of :meth:`named`: layers by block and level."""
-        blocks: dict[int, tuple[FeatureCounts, ...]] = {}
-        for block, level in sorted(places):
-            if level != len(blocks.get(block, ())):
-                raise ValueError(f"a memory without level {len(blocks.get(block, ()))} of a block")
-            blocks[block] = (*blocks.get(block, ()), places[block, level])
-        return cls(blocks)
-
-    def named(self) -> dict[str, FeatureCounts]:
-        """Every layer by its place, as a store names it."""
-        return {
-            f"{_SAMPLES} {block} {level}": layer
-            for block, layers in self.blocks.items()
-            for level, layer in enumerate(layers)
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +136,7 @@ class Memory:
 
     n_features: int = 0
     tasks: int = 0
-    counts: Layered = field(default_factory=Layered)
+    counts: Mapping[int, FeatureCounts] = field(default_factory=dict)
     notes: Mapping[str, Note] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -200,7 +150,7 @@ class Memory:
 
     @cached_property
     def _useful(self) -> FeatureCounts:
-        return FeatureCounts.together([layer.part(layer.counts[2] > 0) for layer in self.counts])
+        return FeatureCounts.together([one.part(one.counts[2] > 0) for one in self.counts.values()])
 
     @property
     def words(self) -> dict[str, Categories]:
@@ -210,17 +160,18 @@ class Memory:
     def background(self, n_features: int) -> tuple[Floats, Floats]:
         """How often every feature was sampled and was 1; zeros for those that are new."""
         counts = np.zeros((2, max(n_features, self.n_features)), dtype=np.int64)
-        for layer in self.counts:
-            counts[:, layer.features] += layer.counts[:2]
+        for one in self.counts.values():
+            counts[:, one.features] = one.counts[:2]
         samples, ones = counts[:, :n_features] / _PARTS
         return samples, ones
 
     def after(self, update: MemoryUpdate, n_features: int) -> Memory:
         """The memory with what one more task taught."""
-        counts, notes = self.counts, dict(self.notes)
+        counts, notes = dict(self.counts), dict(self.notes)
         seen = FeatureCounts.of(update.features, update.samples, update.ones, update.useful)
-        if len(seen.features):
-            counts = counts.plus(seen)
+        for block, new in seen.by_block().items():
+            before = [counts[block]] if block in counts else []
+            counts[block] = FeatureCounts.together([*before, new])
         for name, words in update.categories.items():
             if name not in notes or notes[name].words != tuple(words):
                 free = 1 + max((note.number for note in notes.values()), default=-1)
@@ -236,11 +187,12 @@ class Memory:
     def blocks(self) -> dict[str, FeatureCounts | Note]:
         """The rest, by name; a block that is the same object as before is the same."""
         notes = {f"{_NOTE} {n.number} {_CATEGORIES}{name}": n for name, n in self.notes.items()}
-        return {**self.counts.named(), **notes}
+        counts = {f"{_SAMPLES} {block} 0": one for block, one in self.counts.items()}
+        return {**counts, **notes}
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
-        every = FeatureCounts.together(list(self.counts))
+        every = FeatureCounts.together(list(self.counts.values()))
         looked = base64.b64encode(every.to_bytes()).decode()
         words = {name: list(words) for name, words in self.words.items()}
         return {**self.head(), "looked": looked, "words": words}
@@ -258,8 +210,8 @@ class Memory:
         if not isinstance(width, int) or not 0 <= width <= widest:
             raise ValueError(f"a memory of {width!r} features")
         counts, notes = _from_blocks(data["blocks"]) if "blocks" in data else _from_json(data)
-        for layer in counts:
-            if len(layer.features) and layer.features[-1] >= width:
+        for one in counts.values():
+            if one.features.max(initial=-1) >= width:
                 raise ValueError(f"a memory of {width} features knows another one")
         return cls(width, int(data["tasks"]), counts, notes)
 
@@ -269,22 +221,27 @@ def categories_of(cells: Cells) -> dict[str, Categories]:
     return {cells.feature_names[f]: tuple(c) for f, c in cells.categories.items()}
 
 
-def _from_blocks(blocks: Mapping[str, bytes]) -> tuple[Layered, dict[str, Note]]:
-    looked: dict[tuple[int, int], FeatureCounts] = {}
+def _from_blocks(blocks: Mapping[str, bytes]) -> tuple[dict[int, FeatureCounts], dict[str, Note]]:
+    """Earlier versions have several levels of a block, which add up."""
+    found: dict[int, dict[int, FeatureCounts]] = {}
     notes: dict[str, Note] = {}
     for name, block in blocks.items():
         kind, first, rest = name.split(" ", 2)
         if kind == _SAMPLES:
-            looked[int(first), int(rest)] = FeatureCounts.from_bytes(block)
+            found.setdefault(int(first), {})[int(rest)] = FeatureCounts.from_bytes(block)
         elif kind == _NOTE and rest.startswith(_CATEGORIES):
             notes[rest.removeprefix(_CATEGORIES)] = Note(int(first), tuple(json.loads(block)))
-    return Layered.at(looked), notes
+    for number, levels in found.items():
+        if sorted(levels) != list(range(len(levels))):
+            raise ValueError(f"a memory without a level of block {number}")
+    counts = {n: FeatureCounts.together(list(levels.values())) for n, levels in found.items()}
+    return counts, notes
 
 
-def _from_json(data: JsonLike) -> tuple[Layered, dict[str, Note]]:
+def _from_json(data: JsonLike) -> tuple[dict[int, FeatureCounts], dict[str, Note]]:
     said = enumerate(data.get("words", {}).items())
     notes = {name: Note(i, tuple(words)) for i, (name, words) in said}
     if "looked" not in data:
-        return Layered(), notes
+        return {}, notes
     every = FeatureCounts.from_bytes(base64.b64decode(data["looked"], validate=True))
-    return Layered().plus(every) if len(every.features) else Layered(), notes
+    return every.by_block(), notes
