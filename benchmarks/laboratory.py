@@ -207,7 +207,7 @@ def predict_in_order(data: Patients, blind: bool) -> list[dict[str, object]]:
     estimator = HistGradientBoostingClassifier(
         max_iter=60, learning_rate=0.1, max_leaf_nodes=8, random_state=data.seed
     )
-    prefixes = fit_prefixes(bought, order, data.price, estimator, folds=3, seed=data.seed)
+    prefixes = fit_prefixes(bought, order, data.price, estimator, seed=data.seed)
     out = []
     for usd in PREDICT_USD:
         found = ask_in_order(

@@ -15,8 +15,9 @@ True
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,9 +31,16 @@ WIDTH = 0.04
 _AT_ONCE, _FIRST_SEED = 50, 1_000_000
 #: trials that are made in any case where they take no longer than these seconds
 _CHEAP, _SECONDS = 2000, 5.0
+#: seeds without a single case after which there is nothing to be wrong of
+_NEVER = 200
+#: seconds between lines that say how far a simulation is
+_TELL = 20.0
 
 #: of a seed: whether it happened, or of how many cases in how many; None: no trial
-Trial = Callable[[int], bool | tuple[int, int] | None]
+Event = bool | tuple[int, int] | None
+Trial = Callable[[int], Event]
+#: runs a trial for each of some seeds
+Over = Callable[[Trial, Sequence[int]], Iterable[Event]]
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ class Simulated:
 
     def __str__(self) -> str:
         said = f"{self.promise.group}: {self.promise.says}, {self.promise.limit}"
+        if not self.found:
+            return f"kept: {said}: no case in {_NEVER} seeds ({self.seconds:.0f} s)"
         return (
             f"{'kept' if self.kept else 'BROKEN'}: {said}: "
             f"{self.happened} of {self.cases}, {self.happened / self.cases:.3f} "
@@ -127,6 +137,8 @@ def interval_of(found: Sequence[tuple[int, int]]) -> tuple[float, float]:
     >>> np.allclose(apart, alike)  # all cases of a trial are the same
     True
     """
+    if not found:
+        return 0.0, 1.0
     happened, cases = np.array(found, dtype=np.float64).T
     share, n = happened.sum() / cases.sum(), len(found)
     if n < 2 or not 0 < share < 1:
@@ -136,19 +148,28 @@ def interval_of(found: Sequence[tuple[int, int]]) -> tuple[float, float]:
     return interval(share * alike, alike)
 
 
-def simulate(given: Promise, width: float = WIDTH, first: int = _FIRST_SEED) -> Simulated:
-    """Trials until the interval is narrow enough."""
-    began, seed = time.process_time(), first
+def simulate(
+    given: Promise, width: float = WIDTH, first: int = _FIRST_SEED, over: Over = map
+) -> Simulated:
+    """Trials until the interval is narrow enough; ``over`` runs those of some seeds."""
+    began = told = time.monotonic()
+    seeds = itertools.count(first)
     found: list[tuple[int, int]] = []
+    tried = 0
 
     def enough() -> bool:
-        cheap = time.process_time() - began < _SECONDS and len(found) < _CHEAP
+        cheap = time.monotonic() - began < _SECONDS and len(found) < _CHEAP
         return bool(found) and not cheap and bool(np.diff(interval_of(found)) <= width)
 
     while not enough():
-        for _ in range(_AT_ONCE):
-            event = given.trial(seed)
-            seed += 1
+        for event in over(given.trial, list(itertools.islice(seeds, _AT_ONCE))):
             if event is not None:
                 found.append(event if isinstance(event, tuple) else (int(event), 1))
-    return Simulated(given, tuple(found), time.process_time() - began)
+        tried += _AT_ONCE
+        if not found and tried >= _NEVER:
+            break
+        if time.monotonic() - told > _TELL:
+            told = time.monotonic()
+            happened, cases = map(sum, zip(*found))
+            print(f"  {given.group}: {given.says}: {happened} of {cases} so far", flush=True)
+    return Simulated(given, tuple(found), time.monotonic() - began)

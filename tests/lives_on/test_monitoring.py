@@ -42,6 +42,18 @@ def test_a_fall_to_70_is_found_within_300_outcomes_as_they_come():
     assert found >= binom.ppf(0.01, RUNS, 0.94)
 
 
+def test_a_fall_after_600_good_outcomes_is_found_within_600():
+    rng, found = np.random.default_rng(600), 0
+    before, after = (ndtri(auroc) * np.sqrt(2) for auroc in (0.80, 0.70))
+    for _ in range(200):
+        known, y = np.arange(1000) % 3 == 0, rng.random(1200) < 1 / 3
+        s, new = scores(rng, known, before), scores(rng, y, before)
+        new[600:] += np.where(y, -1, 1)[600:] * (before - after) / 2
+        at = watch(Reference(s[~known], s[known]), new, y).alarm_at
+        found += at is not None and at >= 600
+    assert found >= binom.ppf(0.01, 200, 0.72)
+
+
 def test_scores_that_move_along_in_both_classes_are_no_fall():
     """The AUROC is what it was: a model that is everywhere surer orders rows as before."""
     rng, cried = np.random.default_rng(3), 0

@@ -30,7 +30,10 @@ def two_valued(seed, n_rows, n_features, max_degree, values=((1, 2), (0.5, 3), (
 
 @pytest.mark.parametrize(
     ("seed", "n_rows", "n_features", "max_degree"),
-    [(0, 26, 6, 5), (1, 24, 2, 2), (2, 27, 11, 4), (3, 21, 9, 4), (4, 21, 10, 2), (5, 22, 2, 3)],
+    [
+        *[(0, 26, 6, 5), (1, 24, 2, 2), (2, 27, 11, 4), (3, 21, 9, 4), (4, 21, 10, 2)],
+        *[(5, 22, 2, 3), (6, 16, 11, 2), (7, 14, 10, 1)],  # the last: rows not twice the features
+    ],
 )
 def test_a_monomial_of_two_values_is_found_where_no_other_fits(
     seed, n_rows, n_features, max_degree

@@ -12,11 +12,12 @@ then the AUROC is as it was. The larger of the two decides, and its chance is th
 A look every day would find something sooner or later. So the test decides at set places alone.
 Outcomes are worth n1 n0 / (n1 + n0) of their positives and negatives. The first decision is at half
 a :data:`BLOCK`, six more follow until it is full (a third positive: about 299 outcomes), so that a
-fall is seen soon, whenever the positives come; then one for each further block, each pair of
-blocks, four, eight, and so on, from which it follows that a fall in autumn is not thinned by a good
-summer. Looking in between changes nothing. The first block has nearly all of the chance of a false
-alarm; the others share the rest, each less than the one before, so that a year of any length has at
-most 5 % (`python benchmarks/promises.py monitoring`; the levels were chosen on other seeds).
+fall is seen soon, whenever the positives come; then of the last block, two, four, eight and so on,
+again at every quarter of them: wherever a fall begins, a window begins near to it, and a fall in
+autumn is not thinned by a good summer. Looking in between changes nothing. The first block has
+nearly all of the chance of a false alarm; the others share the rest, each less than the one before,
+so that a year of any length has at most 5 % (`python benchmarks/promises.py monitoring`; the levels
+were chosen on other seeds).
 
 Have inputs moved? Cells that predictions asked for, held against those that were learned from.
 
@@ -45,14 +46,17 @@ if TYPE_CHECKING:
 BLOCK = 66.5
 #: shares of the first block at which it is judged, and the chance of a false alarm at each
 _FIRST_BLOCK = (
-    (0.5, 0.0015),
-    (0.625, 0.006),
-    (0.75, 0.016),
-    (0.8125, 0.02),
-    (0.875, 0.025),
-    (0.9375, 0.03),
-    (1.0, 0.036),
+    (0.5, 0.0014),
+    (0.625, 0.0057),
+    (0.75, 0.0152),
+    (0.8125, 0.019),
+    (0.875, 0.0238),
+    (0.9375, 0.0285),
+    (1.0, 0.0342),
 )
+#: windows after it end at each of so many parts of them, and the chance of a false alarm at the
+#: first of them
+_STEPS, _LATER = 4, 0.006
 #: by how many standard errors less the positives count alone
 _LESS = 0.3
 _NORMAL = NormalDist()
@@ -193,20 +197,18 @@ def _decisions(y: Bools) -> Iterator[tuple[int, int, float]]:
 
     They come in the order of their ends.
     """
-    ends = _ends(y, BLOCK)
     found = [
         (0, int(end), chance)
         for share, chance in _FIRST_BLOCK
         for end in _ends(y, share * BLOCK)[:1]
     ]
-    starts = np.concatenate([[0], ends])
-    level = 0
-    while 2**level <= len(ends):
-        size = 2**level
-        for k in range(level == 0, len(ends) // size):
-            chance = 0.0008 / (k + 1) ** 1.5  # less and less: their sum is small
-            found.append((int(starts[k * size]), int(starts[(k + 1) * size]), chance))
-        level += 1
+    ends = [0, *_ends(y, BLOCK / _STEPS).tolist()]
+    n, step = len(ends) - 1, 1
+    while _STEPS * step <= n:  # windows of a block, two, four, eight, ... by quarters of their own
+        for end in range((_STEPS + (step == 1)) * step, n + 1, step):
+            chance = _LATER * (_STEPS / end) ** 1.5  # less and less: their sum is small
+            found.append((ends[end - _STEPS * step], ends[end], chance))
+        step *= 2
     yield from sorted(found, key=lambda one: (one[1], -one[0]))
 
 

@@ -64,7 +64,7 @@ def fit_in_batches(
                 return _twins(logs, used, features) or _within_degree(monomial, rules)
             unproven = coarse if verdict == "unproven" else 0.0
     if unproven > 0.0:
-        rival = rival_monomial(logs, target[rows], powers, rules)
+        rival = rival_monomial(logs, target[rows], powers, rules, unproven)
         if len(features) == task.reader.n_features and isinstance(rival, np.ndarray):
             return _two_fit(n_rows, monomial, exponents(zip(features.tolist(), rival.tolist())))
         if len(features) == task.reader.n_features and rival == "none":
@@ -74,23 +74,30 @@ def fit_in_batches(
 
 
 def rival_monomial(
-    logs: np.ndarray, target: np.ndarray, powers: np.ndarray, rules: Rules
+    logs: np.ndarray, target: np.ndarray, powers: np.ndarray, rules: Rules, coarse: float
 ) -> np.ndarray | Literal["none", "unknown"]:
     """Another monomial that fits these rows as ``powers`` do; "none": there is a proof.
 
+    Labels that follow no monomial must not be matched by one of them either: not by real weights,
+    or hardly ever by luck, a row with chance ``coarse``.
+
     >>> rules = Rules(2, 1e-9, 1e-7)
     >>> logs = np.log([[1.0, 2], [2, 1], [2, 2], [1, 1]])
-    >>> rival_monomial(logs, logs[:, 0], np.array([1, 0]), rules)
+    >>> rival_monomial(logs, logs[:, 0], np.array([1, 0]), rules, 0.5)
     'none'
     """
     most_tried = 100_000  # Monomials that are tried one by one.
+    hardly_ever = 0.01
     n_rows, n_features = logs.shape
-    if rules.noisy or n_rows < n_features + min(n_features, 10):
+    n_monomials = math.comb(n_features + rules.max_degree, rules.max_degree)
+    by_luck = n_rows < n_features + min(n_features, 10)
+    if rules.noisy or (by_luck and n_monomials * coarse**n_rows > hardly_ever):
         return "unknown"
     allowed = rules.tolerance(target)
-    if float(np.linalg.svd(logs, compute_uv=False)[-1]) > 2 * np.linalg.norm(allowed) + 1e-9:
+    least = np.linalg.svd(logs, compute_uv=False)[-1] if n_rows >= n_features else 0.0
+    if float(least) > 2 * np.linalg.norm(allowed) + 1e-9:
         return "none"  # a step of a power moves the rows further than their precision
-    if math.comb(n_features + rules.max_degree, rules.max_degree) > most_tried:
+    if n_monomials > most_tried:
         return "unknown"
     for some in np.array_split(vectors_up_to(n_features, rules.max_degree), 20):
         fits = (np.abs(some @ logs.T - target) <= allowed).all(axis=1)
@@ -190,7 +197,7 @@ def _too_coarse(n_rows: int, coarse: float, log_candidates: float, rules: Rules)
     return Failure(
         "coarse-values",
         f"a monomial fits {n_rows} examples, but values are so coarse that two coincide with "
-        f"probability {coarse:.2g}, and others may fit as well",
+        f"probability {coarse:.2g}: others may fit as well, or labels that follow none",
         {"rows": n_rows, "coincidence": coarse, "rows_needed": needed},
     )
 

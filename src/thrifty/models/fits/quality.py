@@ -9,7 +9,7 @@ the same rows chose, of models of fewer rows than the one that is judged, nor of
 bought. Of few rows they also know their own spread badly: below about 20 rows of the rarest class
 the interval is wider still. A figure of 1 has no spread at all, yet k rows without a fault say only
 that faults are not common: the low end is at most the figure times .025^(1 / k), k rows of the
-rarest class (Clopper and Pearson, 1934). `python benchmarks/promises.py intervals` counts.
+rarest class (Clopper and Pearson, 1934). `python benchmarks/promises.py quality` counts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DRAWS = 200
 #: rows of every class without which nothing is said: two a fold; set by hand
 LEAST = 6
 #: how much wider than the draws say: so wide that 95 % hold and no wider than 1.4 times what fresh
-#: rows would say; chosen on the designs of `python benchmarks/promises.py intervals`
+#: rows would say; chosen on the designs of `python benchmarks/promises.py quality`
 _WIDER = 1.25
 #: and for few rows times 1 + (few / k)^3, the second at most, of average precision and of AUROC,
 #: whose draws know their spread better; on the same designs, seeds 60000 to 60199: with 12 and 2.2
