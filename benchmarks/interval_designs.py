@@ -1,7 +1,7 @@
 """Tasks on which a model's own 95 % intervals are held beside the figures of new rows.
 
 Each fit is a task of its own: 12 numbers of which 4 tell the label, 150 Booleans of which 8 do, and
-the same without any signal. The truth is the figure of the model on 6,000 further rows.
+the same without any signal. The truth is the figure of the model on 4,000 further rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
 Draw = Callable[[np.random.Generator, int], Rows]
 
 _RATES = np.random.default_rng(0).uniform(0.03, 0.12, 150)
-_FRESH = 6000
+_FRESH = 4000
 
 
 def numbers(rng: np.random.Generator, n: int) -> Rows:

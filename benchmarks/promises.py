@@ -21,6 +21,7 @@ import argparse
 import itertools
 import multiprocessing
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, partial
 from statistics import NormalDist
@@ -447,11 +448,15 @@ def of_promise(number: int, seed: int) -> Event:
 def simulated(group: str, jobs: int) -> None:
     """All promises of a group, one line each; an error at the end where one is broken."""
     found = []
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+    fork = multiprocessing.get_context("fork")
+    with ExitStack() as stack:
+        # a seed goes to the same process for each promise: what is fitted for one is kept
+        own = [stack.enter_context(fork.Pool(1)) for _ in range(jobs)]
         for number, one in enumerate(PROMISES):
 
             def over(_trial: Trial, seeds: Sequence[int], number: int = number) -> list[Event]:
-                return pool.starmap(of_promise, [(number, seed) for seed in seeds], chunksize=1)
+                told = [own[s % jobs].apply_async(of_promise, (number, s)) for s in seeds]
+                return [event.get() for event in told]
 
             if group in ("all", one.group):
                 found.append(simulate(one, over=over))
