@@ -35,18 +35,6 @@ def test_count_segments(X, n_segments, seed):
         assert not counts[g, X.shape[1] :].any()
 
 
-@given(tables(max_features=1400), st.integers(0, 2**32 - 1))
-def test_tiles_are_counted_apart_or_together(X, seed):
-    rows, starts = segments(len(X), 2, seed)
-    tiles = tiles_of(X)
-    whole = np.empty((2, len(tiles) * kernels.TILE), dtype=np.int32)
-    kernels.count_segments(tiles, rows, starts, whole)
-    for b, tile in enumerate(tiles):
-        part = np.full((2, kernels.TILE), -1, dtype=np.int32)
-        kernels.count_segments(tile[None], rows, starts, part)
-        assert np.array_equal(part, whole[:, b * kernels.TILE : (b + 1) * kernels.TILE])
-
-
 @pytest.mark.parametrize("n", [15, 16, 17, 31, 32, 33, 255, 256, 1023, 1024, 1025, 2047])
 def test_carries_at_powers_of_two(n):
     """All ones: every carry happens, up to the topmost plane."""

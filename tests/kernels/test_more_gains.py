@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thrifty import kernels
@@ -23,20 +23,7 @@ def inside(counts, totals):
     return (n_true > 0) & (n_true < totals.sum())
 
 
-@settings(deadline=None)
-@given(counted())
-def test_weights_of_one_change_nothing_but_rounding(case):
-    counts, totals = case
-    ok = inside(counts, totals)
-    plain = kernels.entropy_gains(counts, totals, kernels.xlogx_table(int(totals.sum())))
-    weighted = kernels.weighted_entropy_gains(counts.astype(float), totals.astype(float))
-    assert np.allclose(plain[ok], weighted[ok], atol=1e-12)
-    gini = kernels.weighted_gini_gains(counts.astype(float), totals.astype(float))
-    assert np.allclose(kernels.gini_gains(counts, totals)[ok], gini[ok], atol=1e-12)
-
-
-@settings(deadline=None)
-@given(counted(), st.integers(2, 5))
+@given(counted(), st.integers(1, 5))
 def test_a_weight_is_so_many_rows(case, times):
     """Weight w on a class is the class repeated w times."""
     counts, totals = case
@@ -48,11 +35,12 @@ def test_a_weight_is_so_many_rows(case, times):
     table = kernels.xlogx_table(int(whole.sum()))
     ok = inside(counts, totals)
     expected = kernels.entropy_gains(repeated, whole, table)
-    got = kernels.weighted_entropy_gains(counts * weights[:, None], totals * weights)
-    assert np.allclose(expected[ok], got[ok], atol=1e-12)
+    weighted = counts * weights[:, None], totals * weights
+    assert np.allclose(expected[ok], kernels.weighted_entropy_gains(*weighted)[ok], atol=1e-12)
+    gini = kernels.weighted_gini_gains(*weighted)
+    assert np.allclose(kernels.gini_gains(repeated, whole)[ok], gini[ok], atol=1e-12)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(0, 100), st.floats(0, 2))
 def test_eg2_and_split_information(gains, price, weight):
     prices = np.full(len(gains), price)
