@@ -30,11 +30,10 @@ from thrifty.cells.bit_cells import Bit
 from thrifty.errors import BadInput
 from thrifty.models.estimators.classifier import ModelClassifier
 from thrifty.models.estimators.scorecard import ScorecardClassifier
-from thrifty.models.fits.bins import Bins
 from thrifty.models.fits.columns import CATEGORY, GAP
 from thrifty.models.fits.fitting import Prepared
 from thrifty.models.fits.kernel_ridge import KernelRidge
-from thrifty.models.fits.points import Points
+from thrifty.models.fits.points import Bins, Points
 from thrifty.models.fits.stack import Stack
 from thrifty.models.fits.tree_ensembles import TreeSum
 from thrifty.models.scorecard import CategoryNames

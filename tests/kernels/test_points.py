@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty.models.fits.bins import Bins
-from thrifty.models.fits.points import Points
+from thrifty.models.fits.points import Bins, Points
 
 
 def card(classes: int) -> Points:

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from thrifty.errors import BadInput, BadParameter
 from thrifty.estimators import ScorecardClassifier
-from thrifty.models.fits.bins import NOWHERE, make_bins
+from thrifty.models.fits.points import NOWHERE, make_bins
 from thrifty.models.scorecard import plot_scorecard, scorecard_curves
 
 

@@ -23,7 +23,7 @@ from scipy.special import log_softmax, softmax
 from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
-from thrifty.models.fits.bins import Bins, bins_from_dict, make_bins
+from thrifty.models.fits.points import Bins, bins_from_dict, make_bins
 from thrifty.typing import Json, JsonLike
 
 __all__ = ["LatentClasses", "fit_latent_classes", "latent_classes_from_dict"]

@@ -8,20 +8,20 @@ prepared. A new kind of ours is a class with the methods of :class:`Fitted` and 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter, ThriftyError
-from thrifty.models.fits.by_column import chooses, kept_as_gaps, told_of
 from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "Fitted", "NotBrought", "Prepared", "check_estimator", "fit_prefix", "fit_table", "fit_tables",
-    "fit_user", "fitted_from_dict", "in_one_thread", "in_words",
+    "Fitted", "NotBrought", "Prepared", "check_estimator", "chooses", "fit_prefix", "fit_table",
+    "fit_tables", "fit_user", "fitted_from_dict", "in_one_thread", "in_words",
 ]  # fmt: skip
 
 
@@ -308,6 +308,77 @@ def _prepared_for(made: BaseEstimator, table: Table) -> Callable[[BaseEstimator]
         return columns.frame(features, np.where(np.isnan(values), middles, values))
 
     return partial(Prepared, fills=None, categories=categories, framed=framed)
+
+
+# An estimator that chooses columns of the user's table, as a ``ColumnTransformer`` does by name,
+# place or kind, is given those that were bought, under their names, and told of no others.
+
+
+def chooses(estimator: object) -> bool:
+    """Whether an estimator chooses among the columns that it is given.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> chooses(make_pipeline(ColumnTransformer([("a", "passthrough", ["age"])]), "passthrough"))
+    True
+    """
+    return any(True for _ in _choosers(estimator))
+
+
+def told_of(estimator: object, columns: Sequence[str], there: Sequence[str]) -> None:
+    """Tell an estimator, a clone, which of the columns of the whole table are there."""
+    for chooser in _choosers(estimator):
+        chooser.transformers = [
+            (name, how, _of_them(chosen, columns, there))
+            for name, how, chosen in chooser.transformers
+        ]
+
+
+def kept_as_gaps(estimator: object, there: Sequence[str]) -> list[bool]:
+    """Of each column, whether gaps are left in it: something made for them comes first."""
+    kept = set[str]()
+    for chooser in _choosers(estimator):
+        for _, how, chosen in chooser.transformers:
+            if not callable(chosen) and _takes_gaps(
+                how.steps[0][1] if isinstance(how, Pipeline) else how
+            ):
+                kept |= set(chosen)
+    return [name in kept for name in there]
+
+
+def _choosers(estimator: object) -> Iterator[ColumnTransformer]:
+    """Those that see the columns as they come: what comes later sees what these make of them."""
+    if isinstance(estimator, ColumnTransformer):
+        yield estimator
+    elif isinstance(estimator, Pipeline):
+        yield from _choosers(estimator.steps[0][1])
+    elif isinstance(estimator, FeatureUnion):
+        for _, part in estimator.transformer_list:
+            yield from _choosers(part)
+    elif (inner := getattr(estimator, "estimator", None)) is not None:
+        yield from _choosers(inner)
+
+
+def _of_them(chosen: object, columns: Sequence[str], there: Sequence[str]) -> object:
+    """A choice of columns of the whole table, as names of those that are there."""
+    if callable(chosen):
+        return chosen
+    names = np.array(columns, dtype=object)
+    if isinstance(chosen, slice):
+        wanted = names[_by_place(chosen, list(columns))]
+    else:
+        wanted = np.atleast_1d(np.asarray(chosen))
+        if wanted.dtype.kind not in "UO":  # places or a mask
+            wanted = names[wanted.astype(bool if wanted.dtype.kind == "b" else np.int64)]
+    return [name for name in wanted.tolist() if name in there]
+
+
+def _by_place(chosen: slice, columns: list[str]) -> slice:
+    """A slice by place of one that may be by name, of which the last name is chosen too."""
+    if not isinstance(chosen.start, str) and not isinstance(chosen.stop, str):
+        return chosen
+    first = None if chosen.start is None else columns.index(chosen.start)
+    last = None if chosen.stop is None else columns.index(chosen.stop) + 1
+    return slice(first, last, chosen.step)
 
 
 def drawn_by_weight(weights: Floats, labels: AnyArray, seed: int) -> Ints:
