@@ -188,7 +188,8 @@ class Ray(Pool):
         self.n_jobs, self._ray = n_jobs, _needed("ray", "ray")
         self._own = not self._ray.is_initialized()
         if self._own:
-            local = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": n_jobs}
+            named = os.environ.get("RAY_ADDRESS")
+            local = {} if named else {"address": "local", "num_cpus": n_jobs}
             self._ray.init(include_dashboard=False, log_to_driver=False, logging_level=40, **local)
         self._known: dict[Callable[..., object], Any] = {}
 

@@ -87,6 +87,33 @@ def test_a_cluster_of_dask_by_its_address_loses_a_worker_and_is_left_running(tmp
     assert_same(one_by_one(tasks, thrifty.Trees(max_depth=4)), life)
 
 
+@pytest.mark.slow
+def test_a_cluster_of_ray_by_its_address_loses_a_worker_and_is_left_running(
+    tmp_path, ray_address, monkeypatch
+):
+    ray = pytest.importorskip("ray")
+    tasks, flag = list(stream()), str(tmp_path / "killed")
+    life = thrifty.Lifetime(KillsItsWorker(thrifty.Trees(max_depth=4), flag, os.getpid()))
+    ray.shutdown()  # a local one of the tests above
+    monkeypatch.setenv("RAY_ADDRESS", ray_address)
+    with open_pool("ray", 2) as pool:
+        assert ray.get_runtime_context().gcs_address == ray_address
+        life.learn_many(tasks, engine=pool)
+    assert os.path.exists(flag)
+    assert_same(one_by_one(tasks, thrifty.Trees(max_depth=4)), life)
+    with open_pool("ray", 2) as pool:
+        assert pool.submit(os.path.exists, flag).result()
+
+
+@pytest.mark.slow
+def test_without_an_address_ray_is_local_whoever_runs_here(ray_address):
+    """It was a ValueError of Ray's where another cluster ran on the machine."""
+    ray = pytest.importorskip("ray")
+    ray.shutdown()
+    with open_pool("ray", 2):
+        assert ray.get_runtime_context().gcs_address != ray_address
+
+
 def test_a_worker_of_dask_that_cannot_load_its_work_says_so(tmp_path, monkeypatch, pools):
     """It fell silent, and whoever waited for it waited for ever."""
     pool = pools("dask")

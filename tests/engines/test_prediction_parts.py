@@ -141,11 +141,14 @@ def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, r
         ("processes", 1),  # each process, also those in place of the dead ones, loads everything
         pytest.param("processes", 2, marks=pytest.mark.slow),
         pytest.param("dask", 2, marks=pytest.mark.slow),
+        pytest.param("ray", 2, marks=pytest.mark.slow),
     ],
 )
 def test_a_worker_that_dies_is_not_paid_twice(
-    engine, n_jobs, folder, small_parts, tmp_path, request
+    engine, n_jobs, folder, small_parts, tmp_path, request, monkeypatch
 ):
+    if engine == "ray":
+        monkeypatch.setenv("RAY_ADDRESS", request.getfixturevalue("ray_address"))
     life = life_in(tmp_path / "life.db")
     before = life.balance().spent
     flag = tmp_path / "killed"
