@@ -57,23 +57,6 @@ def test_it_is_learned_from_known_by_its_ids(file):
     assert learned.model.feature_names_[learned.model.features_[0]] == 'x "1"'
 
 
-def test_only_what_is_looked_at_is_read(file, monkeypatch):
-    monkeypatch.setattr("thrifty.cells.sources.parquet._KEPT", 100)
-    path, _ = file
-    source = source_of(path, without=["id", "word"], allow_missing=True)
-    monkeypatch.setattr(type(source), "fetch", None)
-    asked = []
-    numbers_of = type(source).numbers_of
-
-    def noted(self, features, rows):
-        asked.append((list(features), len(rows)))
-        return numbers_of(self, features, rows)
-
-    monkeypatch.setattr(type(source), "numbers_of", noted)
-    source.read(np.array([1, 2]), np.array([0]))
-    assert asked == [([0], 2)]
-
-
 def test_what_is_wrong_is_said(file, tmp_path):
     path, _ = file
     with pytest.raises(thrifty.errors.BadInput, match="no table 'others'; it has 'the patients'"):

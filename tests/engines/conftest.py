@@ -13,8 +13,9 @@ def ray_address():
     """Where a cluster with two workers listens; it ends with the session."""
     pytest.importorskip("ray")
     command = [
-        Path(sys.executable).parent / "ray", "start", "--head", "--block", "--port=0", "--num-cpus=2",
-        "--include-dashboard=false", "--disable-usage-stats", "--object-store-memory=100000000",
+        Path(sys.executable).parent / "ray", "start", "--head", "--block", "--port=0",
+        "--num-cpus=2", "--include-dashboard=false", "--disable-usage-stats",
+        "--object-store-memory=100000000",
     ]  # fmt: skip
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
