@@ -23,24 +23,39 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-__all__ = ["PROMISES", "WIDTH", "Promise", "Simulated", "interval_of", "promise", "simulate"]
+__all__ = [
+    "LONGEST",
+    "PROMISES",
+    "WIDTH",
+    "Promise",
+    "Simulated",
+    "Timed",
+    "interval_of",
+    "promise",
+    "simulate",
+    "timed",
+]
 
 #: of an interval, at most
 WIDTH = 0.04
+#: of processor time that one promise may take: forty of them take about an hour at the most
+LONGEST = 400.0
 #: trials before the width is looked at, and the first seed: what is simulated was chosen on others
-_AT_ONCE, _FIRST_SEED = 50, 1_000_000
+_AT_ONCE, _FIRST_SEED = 20, 1_000_000
 #: trials that are made in any case where they take no longer than these seconds
 _CHEAP, _SECONDS = 2000, 5.0
 #: seeds without a single case after which there is nothing to be wrong of
 _NEVER = 200
 #: seconds between lines that say how far a simulation is
-_TELL = 20.0
+_TELL = 10.0
 
 #: of a seed: whether it happened, or of how many cases in how many; None: no trial
 Event = bool | tuple[int, int] | None
 Trial = Callable[[int], Event]
+#: what came of a trial, and its seconds of processor time
+Timed = tuple[Event, float]
 #: runs a trial for each of some seeds
-Over = Callable[[Trial, Sequence[int]], Iterable[Event]]
+Over = Callable[[Trial, Sequence[int]], Iterable[Timed]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,9 @@ class Simulated:
 
     promise: Promise
     found: tuple[tuple[int, int], ...]
+    tried: int
     seconds: float
+    width: float = WIDTH
 
     @property
     def happened(self) -> int:
@@ -90,14 +107,20 @@ class Simulated:
         most, least = self.promise.at_most, self.promise.at_least
         return (most is None or self.low <= most) and (least is None or self.high >= least)
 
+    @property
+    def known(self) -> bool:
+        """Whether the interval is narrow enough, or there was nothing to be wrong of."""
+        return not self.found or self.high - self.low <= self.width
+
     def __str__(self) -> str:
         said = f"{self.promise.group}: {self.promise.says}, {self.promise.limit}"
+        ends = f"{self.tried} seeds, {self.seconds:.0f} s"
         if not self.found:
-            return f"kept: {said}: no case in {_NEVER} seeds ({self.seconds:.0f} s)"
+            return f"kept: {said}: no case ({ends})"
+        state = "BROKEN" if not self.kept else "kept" if self.known else "OPEN"
         return (
-            f"{'kept' if self.kept else 'BROKEN'}: {said}: "
-            f"{self.happened} of {self.cases}, {self.happened / self.cases:.3f} "
-            f"[{self.low:.3f}, {self.high:.3f}] ({self.seconds:.0f} s)"
+            f"{state}: {said}: {self.happened} of {self.cases}, {self.happened / self.cases:.3f} "
+            f"[{self.low:.3f}, {self.high:.3f}] ({ends})"
         )
 
 
@@ -148,28 +171,43 @@ def interval_of(found: Sequence[tuple[int, int]]) -> tuple[float, float]:
     return interval(share * alike, alike)
 
 
+def timed(trial: Trial, seed: int) -> Timed:
+    """What comes of a trial, and how long it took."""
+    began = time.process_time()
+    event = trial(seed)
+    return event, time.process_time() - began
+
+
+def here(trial: Trial, seeds: Sequence[int]) -> Iterable[Timed]:
+    """One after the other in this process."""
+    return (timed(trial, seed) for seed in seeds)
+
+
 def simulate(
-    given: Promise, width: float = WIDTH, first: int = _FIRST_SEED, over: Over = map
+    given: Promise,
+    width: float = WIDTH,
+    first: int = _FIRST_SEED,
+    over: Over = here,
+    longest: float = LONGEST,
 ) -> Simulated:
     """Trials until the interval is narrow enough; ``over`` runs those of some seeds."""
-    began = told = time.monotonic()
-    seeds = itertools.count(first)
+    seeds, told = itertools.count(first), time.monotonic()
     found: list[tuple[int, int]] = []
-    tried = 0
+    tried, seconds = 0, 0.0
 
     def enough() -> bool:
-        cheap = time.monotonic() - began < _SECONDS and len(found) < _CHEAP
-        return bool(found) and not cheap and bool(np.diff(interval_of(found)) <= width)
+        if not found:
+            return tried >= _NEVER
+        cheap = seconds < _SECONDS and len(found) < _CHEAP
+        return not cheap and (seconds > longest or bool(np.diff(interval_of(found)) <= width))
 
     while not enough():
-        for event in over(given.trial, list(itertools.islice(seeds, _AT_ONCE))):
+        for event, took in over(given.trial, list(itertools.islice(seeds, _AT_ONCE))):
+            tried, seconds = tried + 1, seconds + took
             if event is not None:
                 found.append(event if isinstance(event, tuple) else (int(event), 1))
-        tried += _AT_ONCE
-        if not found and tried >= _NEVER:
-            break
-        if time.monotonic() - told > _TELL:
-            told = time.monotonic()
-            happened, cases = map(sum, zip(*found))
-            print(f"  {given.group}: {given.says}: {happened} of {cases} so far", flush=True)
-    return Simulated(given, tuple(found), time.monotonic() - began)
+            if time.monotonic() - told > _TELL:
+                told = time.monotonic()
+                happened, cases = map(sum, zip(*(found or [(0, 0)])))
+                print(f"  {given.says}: {happened} of {cases}, {tried} seeds so far", flush=True)
+    return Simulated(given, tuple(found), tried, seconds, width)

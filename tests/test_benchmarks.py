@@ -140,3 +140,11 @@ def test_a_promise_is_simulated_until_its_interval_is_narrow(chance, limits, kep
     assert found.high - found.low <= WIDTH == 0.04
     assert found.low < found.happened / found.cases < found.high
     assert found.kept is kept and str(found).startswith("kept" if kept else "BROKEN")
+
+
+def test_a_promise_that_takes_too_long_stays_open():
+    def event(seed):
+        return bool(np.random.default_rng(seed).random() < 0.5)
+
+    found = simulate(Promise("coins", "heads", event), longest=0.0)
+    assert found.high - found.low > WIDTH and not found.known and str(found).startswith("OPEN")
