@@ -58,6 +58,55 @@ def test_a_budget_that_another_process_lowered_holds_where_the_lifetime_is_open(
 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a store"])
+@pytest.mark.parametrize("calls", [1, 2], ids=["one call", "two calls"])
+def test_a_budget_that_is_lowered_while_a_task_buys_holds_from_the_next_call(tmp_path, kept, calls):
+    """What is in flight is booked; nothing is asked for with money that is not there any more."""
+    store = tmp_path / "s.db" if kept else None
+    life = thrifty.Lifetime(store=store, budget=thrifty.Budget(total=1000), random_state=0)
+    other = thrifty.Lifetime.open(store) if kept else life
+    X = np.random.default_rng(0).random((N, len(NAMES))) < 0.5
+    asked = []
+
+    def answer(ids, names):
+        asked.append(len(ids) * len(names))
+        if len(asked) == 5:
+            other.change(budget=thrifty.Budget(total=40))
+        return X[[int(i[1:]) for i in ids]][:, [NAMES.index(n) for n in names]]
+
+    source = thrifty.Source.from_callable(
+        answer, examples=[f"p{i}" for i in range(N)], features=NAMES, name="lab", prices=1,
+        max_examples=2, max_cells=10, concurrency=calls,
+    )  # fmt: skip
+    with pytest.raises(thrifty.errors.BudgetExceeded):
+        life.learn("ill", source, X[:, 0] | X[:, 3], spend=500)
+    assert life.balance().spent == sum(asked) <= max(sum(asked[:5]), 40) + (calls - 1) * 10
+    assert life.balance().reserved == 0 and life.bill()["cost"].sum() == sum(asked)
+    life.change(budget=thrifty.Budget(total=1000))
+    assert "ill" not in life and life.learn("ill", source, X[:, 0] | X[:, 3], spend=500).receipt
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a store"])
+def test_a_budget_that_is_lowered_while_a_table_is_read_books_nothing(tmp_path, kept):
+    store = tmp_path / "s.db" if kept else None
+    budget = thrifty.Budget(total=1000)
+    life = thrifty.Lifetime(store=store, prices=1, budget=budget, random_state=0)
+    other = thrifty.Lifetime.open(store) if kept else life
+
+    X = np.random.default_rng(0).normal(size=(N, 4))
+    source = thrifty.Source.from_array(X)
+
+    class Slow(type(source)):
+        def read(self, rows, features):
+            other.change(budget=thrifty.Budget(total=40))
+            return super().read(rows, features)
+
+    source.__class__ = Slow
+    with pytest.raises(thrifty.errors.BudgetExceeded):
+        life.learn("ill", source, X[:, 0] > 0, spend=200)
+    assert life.balance().spent == 0 and "ill" not in life
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a store"])
 def test_a_budget_that_is_set_later_counts_what_was_spent_before(tmp_path, kept):
     """Learned, predicted and forgotten while nothing limited it."""
     X = np.random.default_rng(0).normal(size=(N, 4))

@@ -152,6 +152,7 @@ class LifetimeState:
     def change(self, family: AnyFamily | None, rule: Rule | None, given: Settings) -> None:
         """Another family, rule, prices, budget or kinds, on purpose."""
         if self.saved is not None:
+            self.refresh()  # another process may have changed what would else look unchanged
             self.saved.take(given, begun=True)
             self.saved.change(family, rule)
             settings = self.saved.settings
@@ -170,6 +171,7 @@ class LifetimeState:
         """Go on as if these had been given; nothing is written."""
         settings, _ = self.settings.after(given)
         self._use(self.family, settings)
+        self.ledger.budget_now = None
 
     def retire(self, names: Sequence[str], undo: bool) -> tuple[str, ...]:
         """Features that can no longer be had, or can again; returns all that cannot."""
@@ -244,7 +246,9 @@ class LifetimeState:
                 if self._ledger is None:
                     saved = self.saved
                     book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
-                    self._ledger = Ledger(book, self.settings.budget)
+                    made = Ledger(book, self.settings.budget)
+                    made.budget_now = None if saved is None else saved.budget_now
+                    self._ledger = made
         return self._ledger
 
     def labels_of(self, source: Source | None) -> set[str]:
@@ -403,7 +407,7 @@ class LifetimeState:
         if task.cells.counted:
             costs = np.rint(task.cells.cost_per_row() * UNIT).astype(np.int64)
             costs[list(without)] = 0
-            limits = self.ledger.limits(task.cells.currency)
+            limits = self.ledger.limits_now(pages, task.cells.currency)
             charge_examples(pages, task.source, costs, limits)
         pages.note_booking(account, now)
         return changed

@@ -491,7 +491,7 @@ _READERS = """
     number numbers names numbered sources_of knows_source words with_keys purchase as_now
     blocking answered purchases_in_store settled_after all_settled settled_of purchases latest
     purchases_of last_settled last_compacted sequences columns balance over accounts
-    over_by_task example_costs _chunk currency version state forgets changes n_features
+    over_by_task example_costs _chunk currency version state settings forgets changes n_features
     task_token heads task tasks predictions labels_of to_buy purged bookings known_blocks
 """
 for _name in _READERS.split():

@@ -66,6 +66,8 @@ class SavedLifetime:
         self, book: LifetimeBook, family: AnyFamily, rule: Rule, settings: Settings
     ) -> None:
         self.book, self.family, self.rule, self.settings = book, family, rule, settings
+        #: the budget as it was last seen, and at which version of the lifetime
+        self._budget: tuple[int, Budget | None] | None = None
 
     @classmethod
     def open(
@@ -196,6 +198,14 @@ class SavedLifetime:
 
         self.book.write(work)
         self.family, self.rule = family or self.family, rule or self.rule
+
+    def budget_now(self, pages: SqlPages) -> Budget | None:
+        """What may be spent, as of this transaction: another process may have changed it."""
+        version = pages.version()
+        if self._budget is None or self._budget[0] != version:
+            budget = pages.settings().get("budget")
+            self._budget = version, None if budget is None else Budget(**budget)
+        return self._budget[1]
 
     def bring(self, family: AnyFamily) -> None:
         """The same family, with what a store cannot keep of it."""
@@ -366,7 +376,7 @@ def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency
     if not counted:
         return
     ledger.pay_in(pages, currency)
-    limits = ledger.limits(currency)
+    limits = ledger.limits_now(pages, currency)
     used = sum(pages.balance(None)) + pages.over()
     limits.check("total", counted, used, f" for {account!r}")
     pages.move(account, 0, counted)

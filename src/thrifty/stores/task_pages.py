@@ -237,6 +237,10 @@ class TaskPages(Statements):
         """How many tasks were forgotten so far."""
         return int(self._of_lifetime("forgets"))
 
+    def settings(self) -> JsonLike:
+        found: JsonLike = json.loads(str(self._of_lifetime("settings")))
+        return found
+
     def put_settings(self, settings: JsonLike) -> None:
         self._set_lifetime(settings=json.dumps(settings))
 

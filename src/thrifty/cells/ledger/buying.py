@@ -405,6 +405,7 @@ class Buyer:
             written = pages.with_keys(keys) if again else []  # nobody else has these keys
             again = True
             problem, ended = None, []
+            self.asking.look_at_the_budget(pages)
             for purchase, outcome in done:
                 finished, found = self._end(pages, purchase, outcome)
                 ended += finished

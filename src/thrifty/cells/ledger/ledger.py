@@ -157,6 +157,8 @@ class Ledger:
         self.on_purchase: Callable[[Purchase], None] | None = None
         #: takes out an example: models hold rows too, so their lifetime does it
         self.purging: Callable[[str], Any] | None = None
+        #: the budget as the store has it at this moment: another process may have changed it
+        self.budget_now: Callable[[Any], Budget | None] | None = None
         #: the label of the last price list
         self.currency = ""
 
@@ -184,6 +186,12 @@ class Ledger:
     def limits(self, currency: str) -> Limits:
         """The budget in minor units."""
         return (self.budget or Budget()).limits(currency)
+
+    def limits_now(self, pages: Pages, currency: str) -> Limits:
+        """The same as of this transaction: what was lowered meanwhile holds from now on."""
+        if self.budget_now is not None:
+            self.budget = self.budget_now(pages)
+        return self.limits(currency)
 
     def balance(self) -> Balance:
         """Spent and reserved, over all tasks."""
@@ -392,7 +400,7 @@ class Ledger:
         said = Answered(None, cost)  # type: ignore[arg-type]
         paid = said.in_minor_units(purchase.block.costs, currency)
         assert paid is not None
-        return billed_within(pages, purchase, paid, self.limits(currency))
+        return billed_within(pages, purchase, paid, self.limits_now(pages, currency))
 
     def _resolve_with(
         self, pages: Pages, purchase: Purchase, values: object, now: float, billed: Billed

@@ -24,7 +24,7 @@ from thrifty.cells.ledger.plan import (
 )
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, is_live
 from thrifty.cells.ledger.settlement import check_budget, close, intend
-from thrifty.cells.prices.money import LARGEST, refuse_too_large, total
+from thrifty.cells.prices.money import LARGEST, Limits, refuse_too_large, total
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.errors import PurchaseInDoubt
@@ -61,6 +61,8 @@ class PlannedCalls:
         self.ledger, self.source, self.tariff = ledger, source, tariff
         self.known, self.task = known, task
         self.limits = ledger.limits(tariff.currency)
+        #: what one task, or one prediction, makes of the budget
+        self.own: Callable[[Limits], Limits] = lambda limits: limits
         self.queue: deque[Call] = deque()
         self.stale = False
         #: purchases without an answer that were counted as billed and asked for again
@@ -82,6 +84,10 @@ class PlannedCalls:
         """A new request: nothing is planned yet."""
         self.queue.clear()
         self._planned = self.stale = False
+
+    def look_at_the_budget(self, pages: Pages) -> None:
+        """Before anything is booked or begun: it may have been changed since the last step."""
+        self.limits = self.own(self.ledger.limits_now(pages, self.tariff.currency))
 
     def memory(self) -> Callable[[], None]:
         """What takes this back to where it is now, should the transaction be run again."""

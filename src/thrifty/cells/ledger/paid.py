@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +71,7 @@ class PaidAccount:
                 "trees of other libraries, life.metered(model, source)."
             )
         made = cls(source, ledger, prices, task, to_buy=to_buy)
-        limits = ledger.limits(made.tariff.currency)
-        made.limit(limits_of(limits, spend, is_task=is_task))
+        made.limit(partial(limits_of, spend=spend, is_task=is_task))
         return made
 
     def _take_as_own(self) -> None:
@@ -135,9 +135,10 @@ class PaidAccount:
                 found += total(purchase.counted[rows >= 0])
         return found
 
-    def limit(self, limits: Limits) -> None:
-        """Never spend more than this."""
-        self._buyer.asking.limits = limits
+    def limit(self, own: Callable[[Limits], Limits]) -> None:
+        """Never spend more than this makes of the budget."""
+        self._buyer.asking.own = own
+        self._buyer.asking.limits = own(self._buyer.asking.limits)
 
     def left(self) -> int | None:
         """What may still be spent, in minor units; what is reserved may not."""
