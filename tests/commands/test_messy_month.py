@@ -111,7 +111,11 @@ def test_next_months_file_says_what_is_new_and_nothing_twice(clinic):
     at = lines[0].index("Alter")
     rows = [";".join([*row[:at], "40", *row[at + 1 :]]) for row in lines[1:]]
     (clinic / "mar.csv").write_text("\n".join([";".join(lines[0]), *rows]) + "\n")
-    assert "lacks" not in run(ask[0], "mar.csv", *ask[2:])[1]
+    text = (clinic / "mar.csv").read_text().replace("\n", ";5;1.4.2025\n")
+    (clinic / "mar.csv").write_text(text.replace("5;1.4.2025", "Laune;Entlassung", 1))
+    _, told = run(ask[0], "mar.csv", *ask[2:])
+    assert "lacks" not in told and "does not use: Laune." in told  # the same on every row
+    assert "left out: 'Entlassung' holds dates" in told and "Aufnahme" not in told
 
 
 @pytest.mark.parametrize(
@@ -165,6 +169,28 @@ def test_a_label_of_one_file_is_no_feature_of_another(clinic):
     with thrifty.Lifetime.open("jan.db") as life:
         assert "Hb" not in life["Sepsis"].model.feature_names_
         assert life["Hb"].quality.r2 is not None, "marks among its numbers are no classes"
+
+
+def test_categories_in_several_spellings_are_one_and_like_notes_are_one_note(clinic):
+    lines = [line.split(";") for line in (clinic / "jan.csv").read_text("utf-8-sig").splitlines()]
+    fever = ["Fieber", *(["nein", "Nein", "ja", "NEIN "][i % 4] for i in range(300))]
+    limits = ["TSH", *("<0,5" if i % 3 == 0 else f"{i % 17},3" for i in range(300))]
+    rows = [";".join([f, t, *r]) for r, f, t in zip(lines, fever, limits)]
+    (clinic / "jan.csv").write_text("\n".join(rows), encoding="utf-8-sig")
+    _, told = run(*LEARN)
+    assert told.count("beyond a limit") == 1 and "'TSH' and 'CRP' hold" in told, told
+    assert told.count("taken for gaps") == 1 and "'CRP', 'Hb' and 'Laktat' hold numbers" in told
+    assert "'Fieber' has categories in several spellings: 'Nein' as 'nein', 'NEIN '" in told
+    rows = [row.replace("ja;", "JA;", 1).replace("Nein;", "nein;", 1) for row in rows]
+    (clinic / "feb.csv").write_text("\n".join(rows), encoding="utf-8-sig")
+    answers = []
+    for month in ("jan", "feb"):
+        asked, said = run("predict", f"{month}.csv", "--id", "Nr", "--store", "jan.db")
+        answers.append([row.split(",")[:6] for row in asked.stdout.splitlines()])
+        assert "spelling" not in said
+    assert answers[0] == answers[1]
+    with thrifty.Lifetime.open("jan.db") as life:
+        assert life["Sepsis"].model.words_["Fieber"] == ("ja", "nein")
 
 
 def test_a_code_for_gaps_is_no_class(clinic):

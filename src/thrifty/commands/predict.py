@@ -35,7 +35,7 @@ from thrifty.commands.options import (
 )
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import Knowledge, open_source, read_csv
-from thrifty.errors import BadInput, BudgetExceeded, Censored
+from thrifty.errors import BadInput, BudgetExceeded, Censored, LooksMisspelt
 from thrifty.lifetime import JointPrediction, Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
 from thrifty.lifetime.learned import bought_for
@@ -97,6 +97,7 @@ def register(app: typer.Typer) -> None:
         ended: BudgetExceeded | None = None
         with said_plainly(), warnings.catch_warnings():
             warnings.simplefilter("ignore", Censored)  # said when it was learned
+            warnings.filterwarnings("ignore", ".* in several spellings", LooksMisspelt)
             opened = open_source(spec, Knowledge.of_life(life, words))
             X, ids = opened.source, opened.ids
             if len(tasks) > 1:

@@ -85,8 +85,8 @@ class OpenedSource:
 class Knowledge:
     """What a lifetime and a model know of columns: kinds that were told, words of categories.
 
-    ``features``: what its tasks know; none where nothing is learned yet. ``asks``: whether rows are
-    to be answered, nothing learned.
+    ``features``: what its tasks know; none where nothing is learned yet. ``na``: codes for gaps;
+    a column without one was left out. ``asks``: whether rows are to be answered, nothing learned.
     """
 
     kinds: JsonLike = field(default_factory=dict)
@@ -159,8 +159,10 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
     as_words = {label for label in labels if told.pop(label, None) == "category"}
     kinds = known.of(frame[list(features)], told)
     na = with_na(known.na, read_na(with_censored(given.get("na"), given.get("censored")))) or None
+    left_out: list[str] = []
     if not given.get("features"):
-        features = _usable(file, frame, features, kinds, na or {}, known)
+        every, features = features, _usable(file, frame, features, kinds, na or {}, known)
+        left_out = [name for name in every if name not in features]
         if file.is_table and "id" not in given:
             _hint_at_ids(frame[features])
     table, present = frame[list(features)], None
@@ -178,6 +180,8 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         duplicates=given.get("duplicates", "refuse"),
         present=present,
     )
+    # kept with the store, so that next month's file can be said to have new ones
+    source.gaps = {**dict.fromkeys(left_out, ()), **source.gaps}
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
     for label in labels:
         rest[label] = _as_labels(frame[label].to_numpy(), label, na or {}, label in as_words)
@@ -220,10 +224,10 @@ def _usable(
     file: TaskFile, frame: pandas.DataFrame, names: list[str], kinds: JsonLike, na: Codes,
     known: Knowledge,
 ) -> list[str]:  # fmt: skip
-    """The columns that can be features; to whoever learns the others are said, with why.
+    """The columns that can be features; the others are said, with why, where they are new.
 
-    A column that is empty, or the same on every row, is one only where it is known from before, or
-    where the family says which columns it needs.
+    A column that is empty, or the same on every row, is one only where it is known from before,
+    where the family says which columns it needs, or as a new one where rows are to be answered.
     """
     whole = len(frame) > 1 and _is_default(file)
     usable: list[str] = []
@@ -233,7 +237,9 @@ def _usable(
         if name in kinds:
             usable.append(name)
             continue
-        if whole and name not in known.features and frame[name].nunique(dropna=False) < 2:
+        new = known.asks and name not in known.na
+        unknown = whole and not new and name not in known.features
+        if unknown and frame[name].nunique(dropna=False) < 2:
             same.append(repr(name))
             continue
         try:
@@ -241,12 +247,13 @@ def _usable(
                 warnings.simplefilter("ignore")  # said when it is read for good
                 read_column(frame[name].to_numpy(), str(name), na=na)
         except BadInput as error:
-            said.append(f"left out: {in_commands(str(error))}")
+            if new or not known.asks:
+                said.append(f"left out: {in_commands(str(error))}")
         else:
             usable.append(name)
-    if same:
+    if same and not known.asks:
         said.append(f"left out, empty or the same on every row: {', '.join(same)}")
-    for line in said if file.tasks and not known.asks else ():
+    for line in said if file.tasks or known.asks else ():
         typer.echo(visible(line), err=True)
     return usable
 

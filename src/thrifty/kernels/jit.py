@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -96,7 +98,10 @@ def _show_compiling() -> None:
             name = _kernel(happened)
             if name is not None and not self.told:
                 self.told = True
-                _say("thrifty: compiling kernels for this processor (once, then kept on disk)\n")
+                if _first_on_this_machine():
+                    _say(
+                        "thrifty: compiling kernels for this processor (once, then kept on disk)\n"
+                    )
             if name is not None and _can_rewrite():
                 _say(f"\r\033[K  {name} ...")
 
@@ -106,6 +111,28 @@ def _show_compiling() -> None:
 
     listen: Compiled = event.register
     listen("numba:compile", Compiling())
+
+
+def _first_on_this_machine() -> bool:
+    """Whether nobody was told before, by a mark beside what is kept on disk.
+
+    Each command uses kernels of its own; those of a second one compile in less than a second.
+    """
+    import numba
+
+    from thrifty import __version__
+
+    kept = getattr(numba.njit(cache=True)(_say), "_cache", None)
+    place = getattr(kept, "cache_path", None)
+    if place is None:
+        return True
+    mark = Path(place) / f"compiled-{__version__}"
+    if mark.exists():
+        return False
+    with suppress(OSError):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    return True
 
 
 def _kernel(happened: Compiled) -> str | None:

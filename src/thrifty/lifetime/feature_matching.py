@@ -82,6 +82,11 @@ def _say_absent(name: str, model: Asks, absent: Sequence[str], new: Sequence[str
     listed = ", ".join(absent[:8]) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
     said = f"X lacks {listed}: {share:.0%} of the importance in the model of {name!r}"
     beside = f" X has new columns: {', '.join(new[:8])}." if new else ""
+    if share < 0.005:  # it answers as well without them
+        warn_user(
+            f"X lacks {listed}, which the model of {name!r} does without.{beside}", ColumnsChanged
+        )
+        return
     if share > 0.5:
         raise FeaturesChanged(
             f"{said}. Its answers would mean little. Bring these columns or rename them, or give "

@@ -18,7 +18,7 @@ from thrifty.cells.sources.checks import (
     default_names,
 )
 from thrifty.cells.sources.gaps import read_na, with_na
-from thrifty.cells.sources.kinds import plain_kinds, read_columns, read_kinds
+from thrifty.cells.sources.kinds import in_one_spelling, plain_kinds, read_columns, read_kinds
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, KindsLike, NaLike, TableLike
 
@@ -37,7 +37,6 @@ class ArraySource(Source):
         *,
         allow_missing: bool = False,
         kinds: KindsLike = None,
-        known: Mapping[str, Sequence[str]] | None = None,
         na: NaLike = None,
     ) -> None:
         table = checked_table(X)
@@ -46,9 +45,7 @@ class ArraySource(Source):
         categories: dict[int, tuple[str, ...]] = {}
         codes, found = read_na(na), dict[str, list[object]]()
         if told or codes or table.dtype.kind in "OU":
-            table, categories = read_columns(
-                table.T, names, told, known or {}, na=codes, found=found
-            )
+            table, categories = read_columns(table.T, names, told, na=codes, found=found)
             self.gaps, self.told_kinds = with_na(codes, found), plain_kinds(told)
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
         if categories:  # of two categories the places are 0 and 1, too
@@ -197,7 +194,6 @@ def frame_source(
     *,
     allow_missing: bool = False,
     kinds: KindsLike = None,
-    known: Mapping[str, Sequence[str]] | None = None,
     lazily: bool = False,
     na: NaLike = None,
 ) -> Source:
@@ -218,7 +214,7 @@ def frame_source(
     unread: dict[str, BadInput] = {}
     gaps: dict[str, list[object]] = {}
     table, categories = read_columns(
-        columns, names, told, known or {}, unread if lazily else None, na=read_na(na), found=gaps
+        columns, names, told, unread if lazily else None, na=read_na(na), found=gaps
     )
     source = ArraySource(table, names, allow_missing=allow_missing)
     source.boolean[list(categories)] = False
@@ -240,12 +236,19 @@ class RecodedSource(SourceView):
         super().__init__(source, source.boolean)
         self._known = known
 
+    def _spelt(self, f: int) -> tuple[list[str], Sequence[str]]:
+        """A feature's categories as they are spelt elsewhere, and those that are known there."""
+        known = self._known.get(self.feature_names[f], ())
+        here = self._source.categories[f]
+        spelt = in_one_spelling(here, known)
+        return [spelt[c] for c in here], known
+
     @property
     def categories(self) -> Mapping[int, tuple[str, ...]]:  # type: ignore[override]
         found = {}
-        for f, here in self._source.categories.items():
-            known = self._known.get(self.feature_names[f], ())
-            found[f] = (*known, *(c for c in here if c not in set(known)))
+        for f in self._source.categories:
+            here, known = self._spelt(f)
+            found[f] = tuple(dict.fromkeys([*known, *here]))
         return found
 
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
@@ -253,7 +256,8 @@ class RecodedSource(SourceView):
         here, there = self._source.categories, self.categories
         for j, f in enumerate(features.tolist()):
             if f in here:
-                place = np.array([there[f].index(c) for c in here[f]], dtype=np.float64)
+                places = [there[f].index(c) for c in self._spelt(f)[0]]
+                place = np.array(places, dtype=np.float64)
                 known = ~np.isnan(out[:, j])
                 out[known, j] = place[out[known, j].astype(np.int64)]
         return out

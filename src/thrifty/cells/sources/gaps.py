@@ -8,15 +8,16 @@ is numeric but for one or two words, these are found by themselves, and said.
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells.sources.base import Source, SourceView
-from thrifty.errors import BadInput, BadParameter, Censored, TakenForGap
+from thrifty.checks import warn_user
+from thrifty.errors import BadInput, BadParameter, Censored, LooksMisspelt, TakenForGap
 from thrifty.typing import AnyArray, CensoredLike, NaLike, PresentLike
 
 #: marks that mean a gap wherever a number or a yes or no is expected
@@ -204,28 +205,66 @@ def _with_a_point(said: str) -> str:
     return said.replace(",", ".") if _COMMA.match(said) else said
 
 
-def say_limits(name: str, texts: Sequence[str], n: int) -> None:
-    """Tell the user which values were read as their limit."""
+def say_limits(found: Mapping[str, Sequence[str]], n: int) -> None:
+    """Tell the user which values of which columns were read as their limit."""
+    if not found:
+        return
+    texts = [text for some in found.values() for text in some]
     shown = ", ".join(sorted(set(texts))[:4])
-    warnings.warn(
-        f"{name!r} holds {len(texts)} of {n} values beyond a limit ({shown}): each is read as the "
-        "limit itself. To have them read otherwise, say censored='half' or censored='gap'; with "
-        "censored='limit' nothing is said again.",
+    of = f" of {n}" if len(found) == 1 else ""
+    warn_user(
+        f"{_named(found, 'holds')} {len(texts)}{of} values beyond a limit ({shown}): each is read "
+        "as the limit itself. To have them read otherwise, say censored='half' or censored='gap'; "
+        "with censored='limit' nothing is said again.",
         Censored,
-        stacklevel=2,
     )
 
 
-def say_gaps(name: str, words: Mapping[str, int], n: int) -> None:
-    """Tell the user what was taken for a gap."""
+def say_gaps(found: Mapping[str, Mapping[str, int]], n: int) -> None:
+    """Tell the user what was taken for a gap, and in which columns."""
+    if not found:
+        return
+    words = Counter[str]()
+    for counts in found.values():
+        words.update(counts)
     told = " and ".join(f"{word!r} ({times} of {n})" for word, times in sorted(words.items()))
-    warnings.warn(
-        f"{name!r} holds numbers but for {told}: taken for gaps. Where that is right, say "
-        f"na={sorted(words)!r} and nothing is said again; where it is a category, "
-        f"kinds={{{name!r}: 'category'}}.",
+    if len(found) > 1:
+        told = ", ".join(map(repr, sorted(words)))
+    warn_user(
+        f"{_named(found, 'holds')} numbers but for {told}: taken for gaps. Where that is right, "
+        f"say na={sorted(words)!r} and nothing is said again; where it is a category, "
+        f"kinds={{{next(iter(found))!r}: 'category'}}.",
         TakenForGap,
-        stacklevel=2,
     )
+
+
+def say_spellings(found: Mapping[str, Mapping[str, str]]) -> None:
+    """Tell the user which categories were taken for one."""
+    if not found:
+        return
+    alike = dict.fromkeys(
+        f"{text!r} as {as_!r}" for spelt in found.values() for text, as_ in spelt.items()
+    )
+    shown = ", ".join(list(alike)[:6]) + (", ..." if len(alike) > 6 else "")
+    warn_user(
+        f"{_named(found, 'has')} categories in several spellings: {shown}. Where they are to stay "
+        f"apart, list them: kinds={{{next(iter(found))!r}: ['...', '...']}}.",
+        LooksMisspelt,
+    )
+
+
+def _named(found: Collection[str], verb: str) -> str:
+    """The columns, and what they do.
+
+    >>> _named(["CRP", "TSH"], "holds"), _named(["CRP"], "has")
+    ("'CRP' and 'TSH' hold", "'CRP' has")
+    """
+    names = list(map(repr, found))
+    if len(names) == 1:
+        return f"{names[0]} {verb}"
+    last = names[-1] if len(names) <= 6 else f"{len(names) - 5} more"
+    first = names[:-1] if len(names) <= 6 else names[:5]
+    return f"{', '.join(first)} and {last} {'have' if verb == 'has' else 'hold'}"
 
 
 def decimal_commas(texts: Sequence[str], name: str) -> str:

@@ -12,8 +12,9 @@ category there, and what is learned of the training rows reads later ones.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from thrifty.cells.sources.gaps import (
     may_halve,
     say_gaps,
     say_limits,
+    say_spellings,
     without_na,
 )
 from thrifty.errors import BadInput, BadParameter
@@ -49,8 +51,12 @@ class ReadColumn:
     values: AnyArray
     boolean: bool
     categories: tuple[str, ...] | None = None
-    #: words that were taken for gaps
-    gaps: tuple[str, ...] = ()
+    #: words that were taken for gaps, and how often
+    gaps: Mapping[str, int] = field(default_factory=dict)
+    #: texts such as "<5" that were read as their limit though nobody said how
+    limited: Sequence[str] = ()
+    #: categories that differ by case and blanks alone, and the one that they are read as
+    respelt: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_kinds(kinds: object, names: Sequence[str]) -> dict[str, ToldKind]:
@@ -113,6 +119,23 @@ def read_column(
     >>> column.categories, column.values.tolist()
     (('green', 'red'), [1.0, nan, 0.0, 1.0])
     """
+    read = _read_column(raw, name, told, known, na)
+    _say({name: read})
+    return read
+
+
+def _say(columns: Mapping[str, ReadColumn]) -> None:
+    """What was found in some columns of a table, in one note for all of them."""
+    n = max((len(column.values) for column in columns.values()), default=0)
+    say_limits({name: c.limited for name, c in columns.items() if c.limited}, n)
+    say_gaps({name: c.gaps for name, c in columns.items() if c.gaps}, n)
+    say_spellings({name: c.respelt for name, c in columns.items() if c.respelt})
+
+
+def _read_column(
+    raw: object, name: str, told: ToldKind | None, known: Sequence[str], na: Codes | None
+) -> ReadColumn:
+    """The same, nothing said."""
     values = np.asarray(raw)
     if np.ma.isMaskedArray(raw):
         values = raw.data.astype(object)
@@ -131,13 +154,13 @@ def read_column(
         return _numeric(values, name)
     listed = values.astype(object).tolist()
     gaps = np.array([_is_gap(v) for v in listed], dtype=np.bool_)
-    words, limited = tuple[str, ...](), dict[int, str]()
+    words, limited = dict[str, int](), dict[int, str]()
     censored = censored_of(na)
     if told in (None, "number"):
-        listed, limited = _with_limits(listed, gaps, name, told, censored)
+        listed, limited = _with_limits(listed, gaps, told)
     if censored == "gap":
         gaps[list(limited)] = True
-    if told is None and (words := _words_among_numbers(listed, gaps, name)):
+    if told is None and (words := _words_among_numbers(listed, gaps)):
         gaps |= np.array([isinstance(v, str) and v.strip() in words for v in listed])
         told = "number"
     if told is None:
@@ -148,7 +171,8 @@ def read_column(
         cells = _numbers(listed, gaps, name)
         if censored == "half":
             cells[[i for i, text in limited.items() if may_halve(text)]] /= 2
-        return replace(_numeric(cells, name), gaps=words)
+        beyond = [text.strip() for text in limited.values()] if censored is None else []
+        return replace(_numeric(cells, name), gaps=words, limited=beyond)
     if told == "boolean":
         return _booleans(listed, gaps, name)
     declared = told if isinstance(told, tuple) else None
@@ -159,7 +183,6 @@ def read_columns(
     columns: Iterable[Sequence[object] | AnyArray],
     names: Sequence[str],
     told: Mapping[str, ToldKind],
-    known: Mapping[str, Sequence[str]],
     unread: dict[str, BadInput] | None = None,
     na: Codes | None = None,
     found: dict[str, list[object]] | None = None,
@@ -172,12 +195,13 @@ def read_columns(
     read = []
     for column, name in zip(columns, names):
         try:
-            read.append(read_column(column, name, told.get(name), known.get(name, ()), na))
+            read.append(_read_column(column, name, told.get(name), (), na))
         except BadInput as error:
             if unread is None:
                 raise
             unread[name] = error
             read.append(ReadColumn(np.zeros(len(column), dtype=np.uint8), True))
+    _say(dict(zip(names, read)))
     if found is not None:
         found |= {name: list(c.gaps) for name, c in zip(names, read) if c.gaps}
     categories = {f: c.categories for f, c in enumerate(read) if c.categories is not None}
@@ -199,11 +223,7 @@ def _is_gap(value: object) -> bool:
 
 
 def _with_limits(
-    listed: list[object],
-    gaps: NDArray[np.bool_],
-    name: str,
-    told: ToldKind | None,
-    censored: str | None,
+    listed: list[object], gaps: NDArray[np.bool_], told: ToldKind | None
 ) -> tuple[list[object], dict[int, str]]:
     """A column of numbers with values beyond a limit, "<5", as the limit, and which these are.
 
@@ -221,25 +241,18 @@ def _with_limits(
         plain = {*there, *(v for v in rest if v not in words)}
         if len(plain) < 2 or not all(v in words or _like_number(v) for v in rest):
             return listed, {}
-    if censored is None:
-        say_limits(name, [texts[i].strip() for i in limits], len(listed))
     return [limits.get(i, v) for i, v in enumerate(listed)], {i: texts[i] for i in limits}
 
 
-def _words_among_numbers(
-    listed: list[object], gaps: NDArray[np.bool_], name: str
-) -> tuple[str, ...]:
-    """The words of an object column that is numeric but for them, said once; none: it is not."""
+def _words_among_numbers(listed: list[object], gaps: NDArray[np.bool_]) -> dict[str, int]:
+    """The words of an object column that is numeric but for them, counted; none: it is not."""
     there = [v for v, gap in zip(listed, gaps) if not gap]
     texts = [v for v in there if isinstance(v, str)]
-    numbers = {v for v in there if isinstance(v, int | float | np.number)}
-    if len(texts) + sum(isinstance(v, int | float | np.number) for v in there) < len(there):
-        return ()
-    words = gap_words(texts, len(numbers), _like_number)
-    if words:
-        counts = {word: sum(text.strip() == word for text in texts) for word in words}
-        say_gaps(name, counts, len(listed))
-    return tuple(sorted(words))
+    numbers = [v for v in there if isinstance(v, int | float | np.number)]
+    if len(texts) + len(numbers) < len(there):
+        return {}
+    words = gap_words(texts, len(set(numbers)), _like_number)
+    return {word: sum(text.strip() == word for text in texts) for word in sorted(words)}
 
 
 def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
@@ -368,19 +381,43 @@ def _codes(
         texts = ["" if gap else _text(v) for v, gap in zip(listed, gaps)]
     except TypeError as error:
         raise BadInput(f"a category must be text or a number; {name!r}: {error}.") from error
-    new = {t for t, gap in zip(texts, gaps) if not gap}
-    if declared is not None:
-        stray = sorted(new - set(declared))
-        if stray:
-            raise BadInput(
-                f"{name!r} must be one of {list(declared)[:8]}; got {stray[0]!r} on example "
-                f"{texts.index(stray[0])}. Add it to kinds[{name!r}], or mend the value."
-            )
-        known = (*known, *(c for c in declared if c not in known))
-    categories = (*known, *sorted(new - set(known)))
+    known = (*known, *(c for c in declared or () if c not in known))
+    spelt = in_one_spelling((t for t, gap in zip(texts, gaps) if not gap), known)
+    new = set(spelt.values()) - set(known)
+    if declared is not None and (stray := sorted(new)):
+        raise BadInput(
+            f"{name!r} must be one of {list(declared)[:8]}; got {stray[0]!r} on example "
+            f"{texts.index(stray[0])}. Add it to kinds[{name!r}], or mend the value."
+        )
+    categories = (*known, *sorted(new))
     place = {c: float(i) for i, c in enumerate(categories)}
-    out = np.array([np.nan if gap else place[t] for t, gap in zip(texts, gaps)])
-    return ReadColumn(out, False, categories)
+    out = np.array([np.nan if gap else place[spelt[t]] for t, gap in zip(texts, gaps)])
+    respelt = {text: as_ for text, as_ in spelt.items() if text != as_ and as_ in new}
+    return ReadColumn(out, False, categories, respelt=respelt)
+
+
+def in_one_spelling(texts: Iterable[str], known: Sequence[str] = ()) -> dict[str, str]:
+    """Texts that differ by case and blanks alone as one category: the known, or the most frequent.
+
+    A single letter may differ from its capital.
+
+    >>> in_one_spelling(["Nein", "nein", "Nein", "ja", "a"], ["A", "JA"])
+    {'Nein': 'Nein', 'nein': 'Nein', 'ja': 'JA', 'a': 'a'}
+    """
+    there = set(known)
+    meant: dict[str, str] = {}
+    for word in reversed(known):
+        meant[_meaning(word)] = word
+    counted = Counter(texts).most_common()
+    return {
+        text: text if text in there else meant.setdefault(_meaning(text), text)
+        for text, _ in counted
+    }
+
+
+def _meaning(text: str) -> str:
+    word = " ".join(text.split())
+    return word.casefold() if len(word) > 1 else word
 
 
 def _text(value: object) -> str:

@@ -71,7 +71,9 @@ class Bins:
         elif not len(self.edges):
             texts = ["any value"]
         else:
-            limits = [f"{edge:.15g}" for edge in self.edges]
+            limits = [f"{edge:.10g}" for edge in self.edges]  # 50.3375, not 50.3374999999999
+            if len(set(limits)) < len(limits):
+                limits = [f"{edge:.17g}" for edge in self.edges]
             between = [f"{low} to {high}" for low, high in pairwise(limits)]
             texts = [f"< {limits[0]}", *between, f">= {limits[-1]}"]
         return [*texts, "missing"]
