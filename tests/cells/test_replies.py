@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import thrifty
 from tests.market import ledger
 from thrifty import ChatServer, Question, Rates, Source
 from thrifty.cells.sources.prompts import read_reply
@@ -151,3 +152,25 @@ def test_a_model_that_reasons_unasked_is_said_with_the_room_it_needs_which_is_th
         got = Cells(bank(room), ledger=book).get(range(6), [0])
         assert got.ravel().tolist() == [20, 21, 22, 23, 24, 25]
         assert len(server.requests) == 6, "what was answered is not asked again"
+
+
+@pytest.mark.parametrize("heeds", [True, False])
+def test_a_model_that_reasons_unasked_is_learned_from_its_first_call(heeds):
+    """The first reply is cut off, or billed above its reservation; all are answered once."""
+    texts = [f"He is {i}." for i in range(20, 40)]
+    said = lambda text, question: text[6:8]  # noqa: E731
+    with LocalChatServer(said, rates=RATES, reasoning=400, heeds_limit=heeds) as server:
+        ask = ChatServer("plain", rates=RATES, base_url=server.url, key_from=None)
+        bank = Source.from_questions(texts, {"age": AGE}, ask=ask)
+        life = thrifty.Lifetime(budget=thrifty.Budget(total="1 USD"))
+        cells = Cells(bank, ledger=life.ledger, task="age")
+        with pytest.warns(UserWarning, match="plain (was cut off after|took)") as told:
+            got = cells.get(range(20), [0])
+        assert got.ravel().tolist() == list(range(20, 40)) and len(told) == 1
+        assert len(server.requests) == 20 + heeds, "what was answered is not asked again"
+        balance = life.balance()
+        assert round((balance.spent + balance.over) * 1e6) == server.billed
+        assert (balance.over == 0) == heeds
+        assert 500 <= ask.reasoning <= 1000, "what it took, and half as much again"
+        more = Source.from_questions(["He is 55."], {"age": AGE}, ask=ask)
+        assert Cells(more, ledger=life.ledger).get([0], [0]).tolist() == [[55]]

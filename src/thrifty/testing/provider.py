@@ -255,7 +255,10 @@ class LocalChatServer:
         ``logprob(text) -> float`` of each token of an answer, given to whoever asks for
         log-probabilities; None: it gives none
     reasoning : int
-        tokens of thoughts that it bills beside each answer, as far as ``max_tokens`` lets it
+        tokens of thoughts that it bills beside each answer; where ``max_tokens`` leaves no room
+        for both, the reply is cut off
+    heeds_limit : bool
+        whether ``max_tokens`` ends a reply
 
     Examples
     --------
@@ -282,8 +285,9 @@ class LocalChatServer:
         lose: Callable[[str], bool] = lambda text: False,
         logprob: Callable[[str], float] | None = None,
         reasoning: int = 0,
+        heeds_limit: bool = True,
     ) -> None:
-        self.logprob, self.reasoning = logprob, reasoning
+        self.logprob, self.reasoning, self.heeds_limit = logprob, reasoning, heeds_limit
         self.answer, self.rates, self.key = answer, rates or Rates("0.15 USD", "0.60 USD"), key
         self.refuse, self.break_, self.garble, self.delay = refuse, break_, garble, delay
         self.confidence, self.overcharge = confidence, overcharge
@@ -439,7 +443,10 @@ class LocalChatServer:
             read = int(self.overcharge * estimated_tokens(prompt))
             cached = estimated_tokens(text) if text in self._seen else 0
             out = estimated_tokens(written) + self.reasoning
-            out = min(out, int(body.get("max_tokens", 10**9)))
+            most = int(body.get("max_tokens", 10**9)) if self.heeds_limit else out
+            ended = "length" if out > most else "stop"
+            if out > most:  # thoughts come first, and what is left is cut
+                out, written = most, written[: 3 * max(most - self.reasoning, 0)]
             out = int(self.overcharge * out)
             self._seen.add(text)
             self.billed += rates.cost(read, out, cached)
@@ -453,7 +460,8 @@ class LocalChatServer:
             "completion_tokens": out,
             "prompt_tokens_details": {"cached_tokens": cached},
         }
-        choice: Fields = {"message": {"role": "assistant", "content": written}}
+        message = {"role": "assistant", "content": written}
+        choice: Fields = {"message": message, "finish_reason": ended}
         if body.get("logprobs") and self.logprob is not None:
             log = self.logprob(text)
             pieces = re.findall(r"\w+|\W", written)

@@ -8,7 +8,6 @@ margin. What the call really cost, by the tokens that the provider counted, is w
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -35,10 +34,13 @@ from thrifty.cells.sources.prompts import (
     read_reply,
     token_confidence,
 )
+from thrifty.checks import warn_user
 from thrifty.errors import BadInput, MalformedAnswer
 
 #: tokens around the questions: braces, keys, what a chat adds
 _AROUND = 24
+#: tokens for the thoughts of a model that turns out to have some, before it is known how many
+_GUESS = 2000
 #: of the feature that holds how sure an answer is
 CONFIDENCE = " (confidence)"
 
@@ -189,7 +191,11 @@ class QuestionSource(CallableSource):
             limits=chosen,
             name=kept(" and ".join(sorted({one.model for one in self._answerers}))),
         )
+        #: tokens for thoughts that the price of a call has room for; whether they are a guess
+        self._room, self._guessed = self._thoughts(self._cheapest), False
         self.per_call = self._heads(self._cheapest)
+        #: replies that were paid for and came before there was room for them
+        self._answered: dict[tuple[str, tuple[str, ...]], Answered] = {}
 
     def _take(
         self,
@@ -309,11 +315,22 @@ class QuestionSource(CallableSource):
             self._tokens(prompt_for(text, [], confidence=self.confidence))
             for text in self._texts.values()
         ]
-        written = _AROUND + int(getattr(self._answerers[who].given, "reasoning", 0))
+        written = _AROUND + self._thoughts(who)
         return np.array([rates.cost(head + _AROUND, written) for head in heads], np.int64)
+
+    def _thoughts(self, who: int) -> int:
+        """Tokens that somebody may think in each call, as far as it is known by now."""
+        return int(getattr(self._answerers[who].given, "reasoning", 0))
+
+    def _keep_up(self) -> None:
+        """The price of a call with the thoughts that are known by now, in every tariff of ours."""
+        if (room := self._thoughts(self._cheapest)) != self._room:
+            rates, self._room, before = self.rates, room, self._room
+            self.per_call += rates.cost(0, _AROUND + room) - rates.cost(0, _AROUND + before)
 
     def tariff(self, prices: PriceList) -> Tariff:
         """Questions at their margins, and what a call costs for each text."""
+        self._keep_up()
         who = None
         if len(self._answerers) > 1:
             named = [n.removesuffix(CONFIDENCE) for n in self.feature_names]
@@ -349,6 +366,9 @@ class QuestionSource(CallableSource):
         import inspect
 
         (example,) = ids
+        before = self._answered.pop((str(example), tuple(names)), None)
+        if before is not None:
+            return before
         asked = self._asked(names)
         (who,) = {self._who[k] for k in asked}  # a call is to one of them
         answerer = self._answerers[who]
@@ -368,7 +388,7 @@ class QuestionSource(CallableSource):
         read = self._tokens(prompt) if reply.read is None else reply.read
         written = self._tokens(reply.text) if reply.written is None else reply.written
         cost = Decimal(rates.cost(read, written, reply.cached)) / UNIT
-        self._say_thoughts(answerer.ask, written, longest)
+        more = self._makes_room(who, reply, written, longest)
         try:
             values = read_reply(reply.text, questions, confidence=self.confidence)
         except MalformedAnswer as error:
@@ -379,21 +399,51 @@ class QuestionSource(CallableSource):
             by_name.update(zip(map(self._sure, asked), values[1::2]))
         if self._from_tokens:
             by_name.update(zip(map(self._sure, asked), self._confidences(reply, len(asked))))
-        return Answered([[by_name[n] for n in names]], cost=cost)
+        table = [[by_name[n] for n in names]]
+        if more:  # billed now, and used when it is asked for again, which is not billed
+            self._answered[str(example), tuple(names)] = Answered(table, cost=0)
+            return Answered(MalformedAnswer("it took more tokens than were reserved"), cost=cost)
+        return Answered(table, cost=cost)
 
-    def _say_thoughts(self, ask: object, written: int, longest: int) -> None:
-        """Once, where a reply took more tokens than were reserved for it: what room to leave."""
-        room = longest + int(getattr(ask, "reasoning", 0))
-        if written <= room or self._told_thoughts:
-            return
-        self._told_thoughts = True
-        warnings.warn(
-            f"a reply of {getattr(ask, 'model', self.model)} took {written} tokens where {room} "
-            "were reserved: it seems to reason. ChatServer(reasoning="
-            f"{-(-3 * (written - longest) // 200) * 100}) leaves room for it.",
-            UserWarning,
-            stacklevel=2,
-        )
+    def _makes_room(self, who: int, reply: Reply, written: int, longest: int) -> bool:
+        """Reserve for thoughts that nobody spoke of, from the next call on; said once.
+
+        True where this reply was billed beyond what was reserved and may be asked for once more.
+        """
+        server, room = self._answerers[who].given, self._thoughts(who)
+        learns = getattr(server, "max_tokens", None) == "auto" and who == self._cheapest
+        cut_off = learns and reply.ended == "length" and not reply.refusal
+        needed = max(-(-3 * (written - longest) // 200) * 100, 100)  # half as much again
+        if written <= longest + room and not cut_off:
+            if self._guessed and learns:
+                self._reserve(server, needed)
+            self._guessed = False
+            return False
+        if cut_off:
+            self._guessed, needed = True, max(_GUESS, 2 * room)
+        if not self._told_thoughts:
+            self._told_thoughts = True
+            ended = "was cut off after" if cut_off else "took"
+            then = (
+                f"{needed} more are reserved for each call from now on; "
+                "ChatServer(reasoning=...) says it beforehand"
+                if learns
+                else f"ChatServer(reasoning={needed}) leaves room for it"
+            )
+            warn_user(
+                f"a reply of {getattr(server, 'model', self.model)} {ended} {written} tokens where "
+                f"{longest + room} were reserved: it seems to reason. {then}.",
+                UserWarning,
+            )
+        if learns:
+            self._reserve(server, needed)
+        asks_again = self.limits.again > 0 or self.limits.on_failure == "gap"
+        return learns and not cut_off and asks_again
+
+    def _reserve(self, server: Any, tokens: int) -> None:
+        """So many tokens for the thoughts of each call."""
+        server.reasoning = tokens
+        self._keep_up()
 
     def _confidences(self, reply: Reply, n: int) -> list[float]:
         """From log-probabilities; gaps where the server gives none, which is said once."""
@@ -402,11 +452,10 @@ class QuestionSource(CallableSource):
             found = token_confidence(reply.text, reply.tokens, n)
         if not self._told and all(map(math.isnan, found)):
             self._told = True
-            warnings.warn(
+            warn_user(
                 f"{self.model} gives no log-probabilities that fit its answers: confidences are "
                 "gaps. Leave out confidence='tokens', or ask a server that gives them.",
                 UserWarning,
-                stacklevel=2,
             )
         return found
 

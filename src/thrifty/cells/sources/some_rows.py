@@ -38,6 +38,7 @@ def of_rows(source: Source, rows: NDArray[np.int64]) -> Source:
         some.present = None if source.present is None else source.present[rows]
         if isinstance(some, QuestionSource):
             some.per_call = some.per_call[rows]
+            some.fn = some._answer  # what it learns of its server is reserved by itself
         return some
     return SomeRows(source, rows)
 
