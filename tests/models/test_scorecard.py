@@ -165,3 +165,10 @@ def test_data_that_no_card_takes():
         ScorecardClassifier().fit(frame, [0, 1])
     with pytest.raises(BadParameter, match="nobody"):
         ScorecardClassifier(categorical_features=["nobody"]).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_limits_of_a_card_are_written_short():
+    """Two values that differ by their last bit have no short number between them."""
+    age = np.array([50.3374999999999, 50.33749999999991] * 40)
+    card = ScorecardClassifier(max_bins=2).fit(age[:, None], age > age.min()).card_
+    assert {row.bin for row in card} == {"< 50.3375", ">= 50.3375"}
