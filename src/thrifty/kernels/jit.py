@@ -120,13 +120,12 @@ def _first_on_this_machine() -> bool:
     """
     import numba
 
-    from thrifty import __version__
-
+    version = sys.modules["thrifty"].__version__  # kernels import nothing of the package
     kept = getattr(numba.njit(cache=True)(_say), "_cache", None)
     place = getattr(kept, "cache_path", None)
     if place is None:
         return True
-    mark = Path(place) / f"compiled-{__version__}"
+    mark = Path(place) / f"compiled-{version}"
     if mark.exists():
         return False
     with suppress(OSError):
