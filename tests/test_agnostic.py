@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 import thrifty
 from tests.loops import one_by_one
-from thrifty.agnostic import (
-    Counts,
-    as_rule,
-    fewest_unrelated,
-    most_unrelated,
-    optimal_allowance,
-    rule_from_dict,
-    rule_to_dict,
-)
+from thrifty import agnostic
 from thrifty.errors import BadInput, BadParameter
 from thrifty.streams import adversary
 
@@ -101,25 +93,25 @@ def test_the_order_is_kept_in_a_store(tmp_path):
 
 
 def test_a_restart_counts_only_tasks_from_scratch():
-    counts = Counts().after("scratch").after("bought").after("reused")
+    counts = agnostic.Counts().after("scratch").after("bought").after("reused")
     assert (counts.scratch, counts.seen) == (1, 3)
-    assert counts.restarted() == Counts(seen=3, restarts=1)
+    assert counts.restarted() == agnostic.Counts(seen=3, restarts=1)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_survives_json(rule):
-    assert rule_from_dict(json.loads(json.dumps(rule_to_dict(rule)))) == rule
+    assert agnostic.rule_from_dict(json.loads(json.dumps(agnostic.rule_to_dict(rule)))) == rule
 
 
 @given(st.tuples(*[st.integers(0, 10**12)] * 3))
 def test_counts_survive_json(numbers):
-    counts = Counts(*numbers)
-    assert Counts.from_dict(json.loads(json.dumps(counts.to_dict()))) == counts
+    counts = agnostic.Counts(*numbers)
+    assert agnostic.Counts.from_dict(json.loads(json.dumps(counts.to_dict()))) == counts
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**4), st.integers(1, 50), st.integers(0, 10**5))
 def test_the_allowance_stays_within_its_limits(m, n, k, r):
-    c = optimal_allowance(n_tasks=m, n_features=n, k=k, r=r)
+    c = agnostic.optimal_allowance(n_tasks=m, n_features=n, k=k, r=r)
     assert c == 0 if r == 0 else 1 <= c <= r
 
 
@@ -131,14 +123,14 @@ def test_the_allowance_minimises_the_bound(m, n, k, r):
         return r * k * n / c + m * c
 
     best = min(map(cost, range(1, r + 1)))
-    assert cost(optimal_allowance(n_tasks=m, n_features=n, k=k, r=r)) <= 1.1 * best
+    assert cost(agnostic.optimal_allowance(n_tasks=m, n_features=n, k=k, r=r)) <= 1.1 * best
 
 
 @given(st.integers(1, 10**5), st.integers(2, 10**4), st.integers(1, 50))
 def test_the_second_limit_is_always_the_smaller(m, n, k):
     if k < n:
-        assert most_unrelated(n_tasks=m, n_features=n, k=k) == (n - k) ** 2 * m / (k * n)
-        assert fewest_unrelated(n_tasks=m, n_features=n, k=k) >= k
+        assert agnostic.most_unrelated(n_tasks=m, n_features=n, k=k) == (n - k) ** 2 * m / (k * n)
+        assert agnostic.fewest_unrelated(n_tasks=m, n_features=n, k=k) >= k
 
 
 @pytest.mark.parametrize(
@@ -151,9 +143,9 @@ def test_the_second_limit_is_always_the_smaller(m, n, k):
         (lambda: thrifty.agnostic.Balanced(2, -1), "r must be an integer, 0 or more; got -1"),
         (lambda: thrifty.agnostic.Balanced(2, None), "thrifty.agnostic.Doubling"),
         (lambda: thrifty.agnostic.Balanced(2, 3, n_tasks=0), "n_tasks must be"),
-        (lambda: as_rule("restart"), "agnostic must be"),
-        (lambda: as_rule(thrifty.agnostic.Doubling), "agnostic must be"),
-        (lambda: rule_from_dict({"rule": "os.system"}), "must name one of"),
+        (lambda: agnostic.as_rule("restart"), "agnostic must be"),
+        (lambda: agnostic.as_rule(thrifty.agnostic.Doubling), "agnostic must be"),
+        (lambda: agnostic.rule_from_dict({"rule": "os.system"}), "must name one of"),
     ],
 )
 def test_bad_parameters(make, says):

@@ -7,17 +7,8 @@ import pytest
 
 import thrifty
 from tests.market import seller
+from thrifty import errors
 from thrifty.cells import Answered, Cells, Ledger
-from thrifty.errors import (
-    BadInput,
-    BadParameter,
-    CostAboveReservation,
-    MalformedAnswer,
-    MixedCurrencies,
-    NotBilled,
-    PurchaseFailed,
-    PurchaseInDoubt,
-)
 from thrifty.stores import MemoryStore
 
 IDS, FEATURES = ["p1", "p2", "p3"], ["a", "b"]
@@ -77,7 +68,7 @@ def test_a_row_that_was_not_billed_costs_nothing_and_is_asked_again(kind):
 def test_a_cell_that_failed_and_is_billed_costs_its_share():
     prices = thrifty.PriceList({"a": 2, "b": 4}, failed=0.5)
     ledger, cells = opened(said([["", "billed"], ["", ""], ["", ""]]), prices=prices)
-    with pytest.raises(PurchaseFailed, match="b of example 'p1'") as caught:
+    with pytest.raises(errors.PurchaseFailed, match="b of example 'p1'") as caught:
         cells.get([0, 1, 2], [0, 1])
     assert "what it answered is kept" in str(caught.value)
     assert ledger.balance().spent == 2 * 3 + 4 * 2 + 4 * 0.5
@@ -87,7 +78,7 @@ def test_a_cell_that_failed_and_is_billed_costs_its_share():
 
 def test_what_nobody_knows_stays_reserved_and_the_rest_is_kept():
     ledger, cells = opened(said([["", ""], ["", "unknown"], ["", ""]]))
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         cells.get([0, 1, 2], [0, 1])
     assert (ledger.balance().spent, ledger.balance().reserved) == (10.0, 2.0)
     (open_,) = ledger.open_purchases()
@@ -128,12 +119,12 @@ def test_what_the_provider_says_it_cost_is_booked_once_a_row():
 )
 def test_odd_words_about_failures_are_no_answer(states):
     ledger, cells = opened(lambda ids, names: Answered(answers(ids, names), failed=states))
-    with pytest.raises(MalformedAnswer, match="not-billed"):
+    with pytest.raises(errors.MalformedAnswer, match="not-billed"):
         cells.get([0, 1, 2], [0, 1])
     assert ledger.balance().spent == 12.0
 
 
-def refusing(bad, error=NotBilled, log=None):
+def refusing(bad, error=errors.NotBilled, log=None):
     """A provider that refuses every call about one of some examples."""
 
     def ask(ids, names):
@@ -195,7 +186,7 @@ def test_an_outage_makes_no_gaps():
     ledger, cells = opened(
         refusing(set(ids[20:])), ids=ids, on_failure="gap", tries=2, max_examples=1
     )
-    with pytest.raises(NotBilled, match="looks like an outage"):
+    with pytest.raises(errors.NotBilled, match="looks like an outage"):
         cells.get(np.arange(60), [0])
     assert ledger.gaps() == []
     assert cells.receipt().cells == 20
@@ -224,7 +215,7 @@ def test_malformed_replies_about_one_example_become_a_gap_and_are_paid():
 
 def test_zero_or_one_is_still_asked_for_where_a_gap_may_be():
     _, cells = opened(lambda ids, names: [[7 for _ in names] for _ in ids], on_failure="gap")
-    with pytest.raises(MalformedAnswer, match="0 or 1"):
+    with pytest.raises(errors.MalformedAnswer, match="0 or 1"):
         cells.get([0, 1], [0])
 
 
@@ -250,7 +241,7 @@ def test_a_free_call_that_never_ends_is_an_error_and_no_doubt():
         raise ConnectionResetError("gone")
 
     ledger, cells = opened(ask, prices=0, attempts=2)
-    with pytest.raises(NotBilled, match="2 times"):
+    with pytest.raises(errors.NotBilled, match="2 times"):
         cells.get([0], [0])
     assert ledger.open_purchases() == []
 
@@ -272,19 +263,19 @@ def bills_what_is_free():
 def test_where_the_list_was_wrong_before_a_free_call_is_not_asked_again():
     billed, ask = bills_what_is_free()
     ledger, other = opened(ask, prices={"a": 2, "b": 0}, attempts=4, name="other")
-    with pytest.raises(CostAboveReservation):
+    with pytest.raises(errors.CostAboveReservation):
         other.get([0], [1])
     assert ledger.balance().over == 1
-    with pytest.raises(CostAboveReservation, match="is not called again before"):
+    with pytest.raises(errors.CostAboveReservation, match="is not called again before"):
         other.get([2], [1])
     _, cells = opened(ask, book=ledger.book, prices={"a": 2, "b": 0}, attempts=4)
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         cells.get([2], [1])
     assert [b for b in billed if "p3" in b[0]] == [(("p3",), ("b",), 1)], "asked once"
     (open_one,) = ledger.open_purchases()
     # another process, later: still in doubt, and not asked for
     _, again = opened(ask, book=ledger.book, task="u", prices={"a": 2, "b": 0})
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         again.get([2], [1])
     assert len([b for b in billed if "p3" in b[0]]) == 1
     ledger.resolve(open_one.id, "billed", [[value("p3", "b")]], cost=1)
@@ -300,7 +291,7 @@ def test_a_task_goes_on_with_gaps_and_its_receipt_says_how_many():
 
     def ask(some, names):
         if any(int(i[1:]) % 20 == 7 for i in some):
-            raise NotBilled("content policy")
+            raise errors.NotBilled("content policy")
         return [[X[int(i[1:]), int(n[1:])] for n in names] for i in some]
 
     source = thrifty.Source.from_callable(
@@ -328,7 +319,7 @@ def test_a_refused_text_is_a_gap_and_the_others_are_answered():
 
     def ask(prompt):
         if "forbidden" in prompt:
-            raise NotBilled("content policy")
+            raise errors.NotBilled("content policy")
         return '{"1": "yes"}' if "rains" in prompt else '{"1": "no"}'
 
     bank = thrifty.Source.from_questions(
@@ -343,9 +334,9 @@ def test_a_refused_text_is_a_gap_and_the_others_are_answered():
 
 
 def test_bad_parameters():
-    with pytest.raises(BadParameter, match="on_failure must be 'stop' or 'gap'"):
+    with pytest.raises(errors.BadParameter, match="on_failure must be 'stop' or 'gap'"):
         opened(answers, on_failure="ignore")
-    with pytest.raises(BadParameter, match="tries"):
+    with pytest.raises(errors.BadParameter, match="tries"):
         opened(answers, tries=0)
 
 
@@ -363,7 +354,9 @@ def test_a_frame_without_prices_is_no_money():
     spent = life.balance().spent
     frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
     for road in (lambda: life.predict("t", frame), lambda: life.learn("u", frame, y)):
-        with pytest.raises(MixedCurrencies, match=r"pays in USD, .* life.change\(prices=0\)"):
+        with pytest.raises(
+            errors.MixedCurrencies, match=r"pays in USD, .* life.change\(prices=0\)"
+        ):
             road()
     assert life.balance().spent == spent
     life.change(prices=0)
@@ -376,7 +369,7 @@ def test_a_frame_without_prices_is_no_money():
 
 def test_a_family_that_reads_no_gaps_refuses_a_source_that_makes_them():
     lab = seller(answers, IDS, FEATURES, on_failure="gap")
-    with pytest.raises(BadInput, match="reads no gaps"):
+    with pytest.raises(errors.BadInput, match="reads no gaps"):
         thrifty.Lifetime(thrifty.Trees()).learn("t", lab, [0, 1, 0])
 
 
@@ -387,7 +380,7 @@ def test_a_gap_opens_no_discount():
     def lab(ids, names):
         calls.append(list(names))
         if "cheap" in names:
-            raise NotBilled("none to be had")
+            raise errors.NotBilled("none to be had")
         return [[1.5] * len(names) for _ in ids]
 
     prices = thrifty.PriceList(

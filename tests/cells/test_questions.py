@@ -7,17 +7,8 @@ import pytest
 
 import thrifty
 from tests.market import ledger, seller
-from thrifty import Budget, ChatServer, PriceList, Question, Rates, Source
+from thrifty import Budget, ChatServer, PriceList, Question, Rates, Source, errors
 from thrifty.cells.sources.prompts import read_reply
-from thrifty.errors import (
-    BadInput,
-    BudgetExceeded,
-    CostAboveReservation,
-    MalformedAnswer,
-    NotBilled,
-    PurchaseInDoubt,
-    ThriftyError,
-)
 from thrifty.protocol import Cells
 from thrifty.testing.provider import LocalChatServer
 
@@ -93,7 +84,7 @@ def test_a_rate_limit_is_waited_out_and_costs_nothing():
 def test_a_server_that_refuses_for_good_is_reported_and_nothing_is_spent():
     with LocalChatServer(knows, rates=RATES, refuse=99) as server:
         book = ledger()
-        with pytest.raises(NotBilled, match="nothing was billed"):
+        with pytest.raises(errors.NotBilled, match="nothing was billed"):
             Cells(bank(server, attempts=2), ledger=book).get([0], [0])
         assert (book.balance().spent, book.balance().reserved, server.billed) == (0, 0, 0)
 
@@ -101,7 +92,7 @@ def test_a_server_that_refuses_for_good_is_reported_and_nothing_is_spent():
 def test_a_reply_that_breaks_off_is_in_doubt_and_keeps_its_money_reserved():
     with LocalChatServer(knows, rates=RATES, break_=1) as server:
         book = ledger()
-        with pytest.raises(PurchaseInDoubt):
+        with pytest.raises(errors.PurchaseInDoubt):
             Cells(bank(server, concurrency=1), ledger=book).get([0], [0])
         assert server.billed > 0 and book.balance().reserved * 1e6 >= server.billed
         assert [p.status for p in book.open_purchases()] == ["doubt"]
@@ -117,7 +108,7 @@ def test_malformed_replies_are_asked_again_a_stated_number_of_times_and_all_are_
         assert book.open_purchases() == []
     with LocalChatServer(knows, rates=RATES, garble=3) as server:
         book = ledger()
-        with pytest.raises(MalformedAnswer, match="a number or 'unknown'"):
+        with pytest.raises(errors.MalformedAnswer, match="a number or 'unknown'"):
             Cells(bank(server, again=2, concurrency=1), ledger=book).get([0], [1])
         assert len(server.requests) == 3 and book.balance().spent == server.billed / 1e6
 
@@ -149,7 +140,7 @@ def test_an_actual_cost_above_the_reservation_is_an_error_that_loses_nothing():
     with LocalChatServer(knows, rates=RATES, overcharge=5) as server:
         book = ledger()
         cells = Cells(bank(server, concurrency=1), ledger=book, task="t")
-        with pytest.raises(CostAboveReservation, match="values are kept and usable"):
+        with pytest.raises(errors.CostAboveReservation, match="values are kept and usable"):
             cells.get([0], [1])
         balance = book.balance()
         assert round((balance.spent + balance.over) * 1e6) == server.billed
@@ -160,7 +151,7 @@ def test_an_actual_cost_above_the_reservation_is_an_error_that_loses_nothing():
         source = bank(server, concurrency=1)
         reserved = Cells(source, ledger=ledger()).price_of([0], [1])
         book = ledger(budget=Budget(total=reserved))
-        with pytest.raises(CostAboveReservation, match="owed beyond that"):
+        with pytest.raises(errors.CostAboveReservation, match="owed beyond that"):
             Cells(source, ledger=book, task="t").get([0], [1])
         assert book.balance().spent == reserved, "a budget is never exceeded in the ledger"
 
@@ -182,7 +173,7 @@ def test_a_budget_holds_in_batch_mode_and_refuses_nothing_that_fits():
         source = bank(server, batch=True, concurrency=100)
         book = ledger(budget=Budget(total=needed - 1e-6))
         cells = Cells(source, ledger=book, task="t")
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(errors.BudgetExceeded):
             cells.get(range(6), [0, 1])
         assert server.requests == [] and book.balance().spent == 0
         cells.get(range(5), [0, 1])  # five fit
@@ -218,7 +209,7 @@ def test_the_key_comes_from_the_environment_and_appears_nowhere(tmp_path, monkey
         source = Source.from_questions(TEXTS, QUESTIONS, ask=ask, rates=RATES, concurrency=1)
         life = thrifty.Lifetime(thrifty.Models(), store=store)
         cells = Cells(source, ledger=life.ledger, task="t")
-        with pytest.raises(PurchaseInDoubt) as caught:
+        with pytest.raises(errors.PurchaseInDoubt) as caught:
             cells.get([0], [0])
         life.ledger.resolve(caught.value.purchases[0], "billed")
         cells.get([1], [0])
@@ -227,7 +218,7 @@ def test_the_key_comes_from_the_environment_and_appears_nowhere(tmp_path, monkey
     assert key not in shown
     assert all(key.encode() not in file.read_bytes() for file in tmp_path.iterdir())
     monkeypatch.delenv("SOME_KEY")
-    with pytest.raises(NotBilled):
+    with pytest.raises(errors.NotBilled):
         Cells(source, ledger=ledger()).get([0], [0])
 
 
@@ -241,7 +232,7 @@ def test_a_dry_run_shows_prompts_and_the_bill_and_calls_nobody():
     assert dry.price == pytest.approx(Cells(source, ledger=ledger()).price_of(range(6), [0, 1]))
     assert "1. Is there a fever?" in str(dry) and "2. How old" in str(dry)
     assert "Which ward" not in str(dry)
-    with pytest.raises(BadInput, match="no question"):
+    with pytest.raises(errors.BadInput, match="no question"):
         source.dry_run(["height"])
 
 
@@ -261,13 +252,13 @@ def test_a_dry_run_shows_prompts_and_the_bill_and_calls_nobody():
     ],
 )
 def test_a_reply_to_another_question_is_malformed(reply, message):
-    with pytest.raises(MalformedAnswer, match=message):
+    with pytest.raises(errors.MalformedAnswer, match=message):
         read_reply(reply, [Question("Is it?")])
 
 
 @pytest.mark.parametrize("reply", ['{"1": "ten"}', '{"1": true}', '{"1": NaN}', "40 to 45"])
 def test_a_number_must_be_one(reply):
-    with pytest.raises(MalformedAnswer, match="number"):
+    with pytest.raises(errors.MalformedAnswer, match="number"):
         read_reply(reply, [Question("How many?", "number")])
     assert math.isnan(read_reply('{"1": "unknown"}', [Question("How many?", "number")])[0])
 
@@ -292,7 +283,7 @@ def test_a_number_must_be_one(reply):
     ],
 )
 def test_bad_input_says_what_is_wrong(make, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(errors.BadInput, match=message):
         make()
 
 
@@ -303,7 +294,7 @@ def test_a_cost_that_is_none_is_never_booked(cost):
 
     source = seller(look_up, ["a", "b"], ["x"], name="own", prices=PriceList("1 EUR"))
     cells = Cells(source, ledger=ledger(), task="t")
-    with pytest.raises(ThriftyError):
+    with pytest.raises(errors.ThriftyError):
         cells.get([0, 1], [0])
     assert 0 <= cells.receipt().cost <= 2
 

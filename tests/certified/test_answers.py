@@ -7,14 +7,7 @@ import pytest
 
 import thrifty
 from tests.certified.oracles import Counting, made
-from thrifty.errors import (
-    BadInput,
-    BadParameter,
-    BudgetExceeded,
-    MalformedAnswer,
-    ProviderError,
-    PurchaseInDoubt,
-)
+from thrifty import errors
 
 
 @pytest.fixture
@@ -96,9 +89,9 @@ def test_classes_are_words_too():
     assert np.mean(answers.values == words) >= 0.95
     found = life.answer("size", X, oracle=oracle, recall=0.9, of="large", random_state=0)
     assert np.mean(found.values[words == "large"] == "large") >= 0.9
-    with pytest.raises(BadParameter, match="of= names the class"):
+    with pytest.raises(errors.BadParameter, match="of= names the class"):
         life.answer("size", X, oracle=oracle, recall=0.9)
-    with pytest.raises(BadInput, match="same classes"):
+    with pytest.raises(errors.BadInput, match="same classes"):
         life.answer("size", X, oracle=thrifty.Oracle(Counting(y)), agree=0.9)
 
 
@@ -111,7 +104,7 @@ def test_labels_given_beside_cost_nothing(life):
     assert answers.by_oracle[:400].all() and min(ask.asked) >= 400
     assert answers.certificate.known == 400
     one = thrifty.Oracle(ask, known={ask.asked[0]: not y[ask.asked[0]]})
-    with pytest.raises(BadInput, match="was paid for saying"):
+    with pytest.raises(errors.BadInput, match="was paid for saying"):
         life.answer("large", X, oracle=one, agree=0.95)
 
 
@@ -119,7 +112,7 @@ def test_money_that_ends_before_a_certificate_is_said_and_kept(life):
     X, y = made()
     ask = Counting(y)
     oracle = thrifty.Oracle(ask, price="0.01 USD")
-    with pytest.raises(BudgetExceeded, match="before a certificate") as caught:
+    with pytest.raises(errors.BudgetExceeded, match="before a certificate") as caught:
         life.answer("large", X, oracle=oracle, agree=0.95, spend="0.1 USD", random_state=0)
     assert len(caught.value.prediction) == len(X)
     assert life.balance().spent <= 0.1 + 1e-9
@@ -133,20 +126,20 @@ def test_what_an_oracle_may_do_wrong(life):
     def another(rows: list) -> list:
         return ["perhaps"] * len(rows)
 
-    with pytest.raises(MalformedAnswer):
+    with pytest.raises(errors.MalformedAnswer):
         life.answer("large", X, oracle=thrifty.Oracle(another), agree=0.9)
 
     def refuses(rows: list) -> list:
         raise thrifty.errors.NotBilled("closed")
 
     oracle = thrifty.Oracle(refuses, name="closed", attempts=1)
-    with pytest.raises(ProviderError):
+    with pytest.raises(errors.ProviderError):
         life.answer("large", X, oracle=oracle, agree=0.9)
 
     def breaks(rows: list) -> list:
         raise OSError("broken off")
 
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         life.answer("large", X, oracle=thrifty.Oracle(breaks, name="broken"), agree=0.9)
 
 
@@ -158,7 +151,7 @@ def test_a_slow_oracle_is_in_doubt(life):
         return [True] * len(rows)
 
     oracle = thrifty.Oracle(slow, name="slow", timeout=0.2, attempts=1)
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         life.answer("large", X, oracle=oracle, agree=0.9)
 
 
@@ -176,7 +169,7 @@ def test_an_oracle_that_fails_on_some_rows_for_good(life):
     learned = life.learn("other", X, oracle, spend=150)
     assert not (learned.labelled.rows % 7 == 0).any() and len(ask.asked) <= 150
     assert (learned.labelled.values == y[learned.labelled.rows]).all()
-    with pytest.raises(ProviderError, match="no label for"):
+    with pytest.raises(errors.ProviderError, match="no label for"):
         life.answer("other", X, oracle=oracle, agree=0.99, random_state=0)
 
 
@@ -195,21 +188,21 @@ def test_fewer_rows_than_a_certificate_needs_are_said_with_how_many_it_takes(lif
 def test_bad_input(life):
     X, y = made(100)
     oracle = thrifty.Oracle(Counting(y))
-    with pytest.raises(BadParameter, match="agree="):
+    with pytest.raises(errors.BadParameter, match="agree="):
         life.answer("large", X, oracle=oracle)
-    with pytest.raises(BadParameter, match="confidence"):
+    with pytest.raises(errors.BadParameter, match="confidence"):
         life.answer("large", X, oracle=oracle, agree=0.9, confidence=1.0)
-    with pytest.raises(BadInput, match="one label per row"):
+    with pytest.raises(errors.BadInput, match="one label per row"):
         life.answer("large", X, oracle=thrifty.Oracle(Counting(y), known=[True]), agree=0.9)
-    with pytest.raises(BadInput, match="classes are"):
+    with pytest.raises(errors.BadInput, match="classes are"):
         life.answer("large", X, oracle=thrifty.Oracle(Counting(y), known={0: "x"}), agree=0.9)
-    with pytest.raises(BadInput, match="distinct classes"):
+    with pytest.raises(errors.BadInput, match="distinct classes"):
         thrifty.Oracle(Counting(y), classes=["a", "a"])
-    with pytest.raises(BadInput, match="function"):
+    with pytest.raises(errors.BadInput, match="function"):
         thrifty.Oracle("nobody")
-    with pytest.raises(BadInput, match="texts="):
+    with pytest.raises(errors.BadInput, match="texts="):
         thrifty.Oracle(thrifty.Question("Is it wet?"))
-    with pytest.raises(BadInput, match="asks for a number"):
+    with pytest.raises(errors.BadInput, match="asks for a number"):
         thrifty.Oracle(thrifty.Question("How many?", "number"), texts=["a"], server=print)
     everything = life.answer("large", X, oracle=oracle, agree=1.0)
     assert everything.by_oracle.all() and "for certain" in str(everything)

@@ -5,41 +5,36 @@ import math
 import numpy as np
 import pytest
 
+from thrifty.certified import plan
 from thrifty.certified.certify import _BETTORS, ErrorRates, Wealth, _Run, certify
-from thrifty.certified.plan import (
-    GAINS,
-    Strata,
-    agreement,
-    design,
-    divergence,
-    least_checks,
-    precision_of,
-    recall_of,
-    suspects,
-    upper,
-)
 from thrifty.errors import BadParameter
 
 
 def test_upper_is_the_inverse_of_the_divergence():
     rate = np.array([0.0, 0.01, 0.2, 0.5, 0.9])
     for gain in (1e-4, 0.01, 0.5):
-        found = upper(rate, gain)
+        found = plan.upper(rate, gain)
         assert (found >= rate).all()
-        assert np.allclose(divergence(rate, found), gain, rtol=1e-6)
+        assert np.allclose(plan.divergence(rate, found), gain, rtol=1e-6)
     assert np.allclose(
-        suspects(np.array([0.3]))[0], upper(np.full(len(GAINS), 0.3), GAINS), atol=2e-3
+        plan.suspects(np.array([0.3]))[0],
+        plan.upper(np.full(len(plan.GAINS), 0.3), plan.GAINS),
+        atol=2e-3,
     )
 
 
 def test_least_checks_by_hand():
     for share, confidence in ((0.05, 0.95), (0.1, 0.95), (0.01, 0.9)):
-        n = least_checks(share, confidence)
+        n = plan.least_checks(share, confidence)
         assert (1 - share) ** n <= 1 - confidence < (1 - share) ** (n - 1)
 
 
 def targets(answered: np.ndarray) -> list:
-    return [agreement(len(answered), 0.7), precision_of(answered, 0.6), recall_of(answered, 0.8)]
+    return [
+        plan.agreement(len(answered), 0.7),
+        plan.precision_of(answered, 0.6),
+        plan.recall_of(answered, 0.8),
+    ]
 
 
 def by_hand(answered: np.ndarray, wrong: np.ndarray, bought: np.ndarray) -> list[bool]:
@@ -98,8 +93,8 @@ def test_the_bet_is_fair_whatever_the_truth(seed):
             continue
         none = np.zeros(n, dtype=bool)
         rate = ErrorRates(doubt, answered.astype(int)).given(none, none)
-        strata = Strata.of(np.arange(n), rate, target)
-        share = design(strata, -target.allowed, _BETTORS).share[strata.group]
+        strata = plan.Strata.of(np.arange(n), rate, target)
+        share = plan.design(strata, -target.allowed, _BETTORS).share[strata.group]
         may = np.flatnonzero(share > 0)
         for place in may:
             run = _Run(target, doubt, answered.astype(int), lambda rows: wrong[rows], None, None)
@@ -151,9 +146,9 @@ def test_targets_are_missed_no_more_often_than_allowed(kind, which):
         answered = p > 0.5
         wrong = answered != truth
         target = {
-            "agree": lambda answered=answered: agreement(400, 0.9),
-            "precision": lambda answered=answered: precision_of(answered, 0.9),
-            "recall": lambda answered=answered: recall_of(answered, 0.9),
+            "agree": lambda answered=answered: plan.agreement(400, 0.9),
+            "precision": lambda answered=answered: plan.precision_of(answered, 0.9),
+            "recall": lambda answered=answered: plan.recall_of(answered, 0.9),
         }[which]()
         doubt = np.where(answered, 1 - p, p)
         done = certify(
@@ -175,7 +170,7 @@ def test_a_good_model_answers_most_rows_and_a_worthless_one_few():
         p, truth = models(kind, rng, 4000)
         wrong = (p > 0.5) != truth
         done = certify(
-            agreement(4000, 0.8),
+            plan.agreement(4000, 0.8),
             np.minimum(p, 1 - p),
             (p > 0.5).astype(int),
             lambda rows, w=wrong: w[rows],
@@ -197,7 +192,7 @@ def test_the_end_is_not_overrun(seed):
         sizes.append(len(rows))
         return wrong[rows]
 
-    certify(agreement(3000, 0.95), doubt, np.zeros(3000, dtype=int), ask, alpha=0.05, rng=rng)
+    certify(plan.agreement(3000, 0.95), doubt, np.zeros(3000, dtype=int), ask, alpha=0.05, rng=rng)
     # a tenth of what was bought is the usual turn, drawn rows and doubtful ones
     assert sum(sizes) > 1000 and sum(sizes[-2:]) < 0.05 * sum(sizes)
 
@@ -207,14 +202,14 @@ def test_rows_that_are_known_certify_nothing():
     n = 1000
     known = np.arange(n) < 500
     wrong = ~known & (np.random.default_rng(0).random(n) < 0.4)
-    done = certify(agreement(n, 0.95), np.full(n, 0.01), np.zeros(n, dtype=int),
+    done = certify(plan.agreement(n, 0.95), np.full(n, 0.01), np.zeros(n, dtype=int),
                    lambda rows: wrong[rows], alpha=0.05, rng=np.random.default_rng(1),
                    known=known, wrong=wrong & known)  # fmt: skip
-    assert agreement(n, 0.95).deficit(wrong, done.bought) <= 0
+    assert plan.agreement(n, 0.95).deficit(wrong, done.bought) <= 0
     assert not done.bought[~known].all() or done.bought.all()
 
 
 @pytest.mark.parametrize("level", [0, -1, 1.5, "much"])
 def test_a_level_is_a_probability(level):
     with pytest.raises(BadParameter):
-        agreement(10, level)
+        plan.agreement(10, level)

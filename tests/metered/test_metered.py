@@ -2,16 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn import ensemble
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
@@ -42,20 +33,20 @@ def data():
 CLASSIFIERS = [
     DecisionTreeClassifier(random_state=0),
     ExtraTreeClassifier(random_state=0),
-    RandomForestClassifier(12, random_state=0),
-    ExtraTreesClassifier(8, random_state=0),
-    GradientBoostingClassifier(n_estimators=8, random_state=0),
-    HistGradientBoostingClassifier(max_iter=8, random_state=0),
+    ensemble.RandomForestClassifier(12, random_state=0),
+    ensemble.ExtraTreesClassifier(8, random_state=0),
+    ensemble.GradientBoostingClassifier(n_estimators=8, random_state=0),
+    ensemble.HistGradientBoostingClassifier(max_iter=8, random_state=0),
     thrifty.TreeClassifier(max_depth=6),
     lightgbm.LGBMClassifier(n_estimators=15, **QUIET),
     xgboost.XGBClassifier(n_estimators=15, n_jobs=1, random_state=0),
 ]
 REGRESSORS = [
     DecisionTreeRegressor(random_state=0, max_depth=7),
-    RandomForestRegressor(7, random_state=0),
-    ExtraTreesRegressor(5, random_state=0),
-    GradientBoostingRegressor(n_estimators=9, random_state=0),
-    HistGradientBoostingRegressor(max_iter=9, random_state=0),
+    ensemble.RandomForestRegressor(7, random_state=0),
+    ensemble.ExtraTreesRegressor(5, random_state=0),
+    ensemble.GradientBoostingRegressor(n_estimators=9, random_state=0),
+    ensemble.HistGradientBoostingRegressor(max_iter=9, random_state=0),
     lightgbm.LGBMRegressor(n_estimators=9, **QUIET),
     xgboost.XGBRegressor(n_estimators=9, n_jobs=1, random_state=0),
 ]
@@ -159,7 +150,7 @@ def histogram_path(nodes, x):
     "model",
     [
         DecisionTreeClassifier(random_state=0),
-        HistGradientBoostingClassifier(max_iter=5, random_state=0),
+        ensemble.HistGradientBoostingClassifier(max_iter=5, random_state=0),
         lightgbm.LGBMClassifier(n_estimators=9, **QUIET),
         lightgbm.LGBMClassifier(n_estimators=9, zero_as_missing=True, **QUIET),
         lightgbm.LGBMClassifier(n_estimators=9, use_missing=False, **QUIET),
@@ -198,7 +189,7 @@ def test_names_find_their_columns(data):
     pandas = pytest.importorskip("pandas")
     X, y = data
     frame = pandas.DataFrame(X, columns=[f"lab {i}" for i in range(30)])
-    model = RandomForestClassifier(5, random_state=0).fit(frame, y)
+    model = ensemble.RandomForestClassifier(5, random_state=0).fit(frame, y)
     shuffled = frame[frame.columns[::-1]].assign(extra=1.0)
     lazy = thrifty.metered(model, shuffled)
     assert np.array_equal(lazy.predict_proba(), model.predict_proba(frame))
@@ -252,7 +243,12 @@ def test_few_requests_not_one_per_example(data):
         (object(), "Got object"),
         (xgboost.XGBClassifier(booster="gblinear", n_estimators=2), "linear booster"),
         (lightgbm.LGBMRegressor(linear_tree=True, n_estimators=2, verbose=-1), "linear models"),
-        (GradientBoostingClassifier(init=RandomForestClassifier(2), n_estimators=2), "init"),
+        (
+            ensemble.GradientBoostingClassifier(
+                init=ensemble.RandomForestClassifier(2), n_estimators=2
+            ),
+            "init",
+        ),
     ],
 )
 def test_unknown_models_are_refused_with_the_list_of_known_ones(model, why, data):

@@ -39,14 +39,8 @@ def tasks(draw):
 @pytest.mark.filterwarnings("ignore")
 def test_learned_or_refused_with_nothing_bought(task):
     X, y, names, prices, spend, owned, present = task
-    source = thrifty.Source.from_array(
-        X,
-        feature_names=names,
-        examples=[f"p{i}" for i in range(len(X))],
-        name="s",
-        allow_missing=True,
-        present=present,
-    )
+    there = {"examples": [f"p{i}" for i in range(len(X))], "name": "s", "present": present}
+    source = thrifty.Source.from_array(X, feature_names=names, allow_missing=True, **there)
     life = thrifty.Lifetime(prices=prices, random_state=0)
     if owned:
         life.background(source, rows=len(X) // 4)

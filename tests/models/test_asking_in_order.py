@@ -156,7 +156,6 @@ def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
         random_state=0,
     )  # fmt: skip
     life.learn("ill", X, y, spend="60 %")
-    bought = life.bill()
     new, truth = drawn(400, 4)
     # One small tree is seldom surer than this on held-out rows.
     some = life.predict("ill", new, stop=thrifty.Sure(0.7, give_up=False))
@@ -166,11 +165,6 @@ def test_through_a_lifetime_any_estimator_stops_and_the_receipt_agrees():
     assert some.receipt.cost == pytest.approx(some.receipt.cost_per_row.sum())
     by_all = roc_auc_score(truth, whole.probabilities[:, 1])
     assert roc_auc_score(truth, some.probabilities[:, 1]) > max(by_all - 0.05, 0.7)
-    capped = life.predict("ill", drawn(400, 5)[0], per_row=3)
-    assert capped.receipt.cost_per_row.max() <= 3
-    within = life.predict("ill", drawn(400, 6)[0], spend=900)
-    assert within.receipt.cost <= 900
-    assert len(life.bill()) >= len(bought)
 
 
 def test_a_rule_that_is_none_and_errors_for_other_classes_are_refused():
@@ -181,22 +175,3 @@ def test_a_rule_that_is_none_and_errors_for_other_classes_are_refused():
         life.predict("ill", X, stop=0.9)
     with pytest.raises(BadParameter, match="2 classes"):
         life.predict("ill", X, stop=thrifty.Worth(errors=[1, 2, 3]))
-
-
-def test_overlapping_orders_are_asked_at_their_marginal_prices():
-    """What the reader charges row by row is what the order was planned with."""
-    X, y = drawn(900, 7)
-    names = [f"lab {i}" for i in range(8)]
-    prices = thrifty.PriceList(
-        dict.fromkeys(names[:7], 5.0) | {"lab 7": 0.0},
-        orders={"small": (7.0, names[2:4]), "large": (9.0, names[2:7])},
-        fees={"needle": (3.0, names[:7])},
-        currency="USD",
-    )
-    pandas = pytest.importorskip("pandas")
-    life = thrifty.Lifetime(thrifty.Models(LogisticRegression()), prices=prices)
-    life.learn("ill", pandas.DataFrame(X, columns=names), y, spend="100 %")
-    new = pandas.DataFrame(drawn(300, 8)[0], columns=names)
-    got = life.predict("ill", new, per_row="12 USD")
-    assert 0 < got.receipt.cost_per_row.max() <= 12
-    assert got.receipt.cost_per_row.sum() == pytest.approx(got.receipt.cost)

@@ -74,11 +74,8 @@ def test_damaged_steps_are_refused():
     from thrifty.models import ModelClassifier
 
     X, y = answers()
-    model = (
-        thrifty.Lifetime(prices=prices(), random_state=0)
-        .learn("y", X[:600], y[:600], spend=3600)
-        .model
-    )
+    life = thrifty.Lifetime(prices=prices(), random_state=0)
+    model = life.learn("y", X[:600], y[:600], spend=3600).model
     data = model.to_dict()
     assert ModelClassifier.from_dict(data).steps_ == model.steps_
     data["steps"] = [{**data["steps"][0], "dear": 99}]

@@ -2,12 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import thrifty
-from thrifty.errors import ThriftyError
 
 
 def words(seed: int, n: int = 1200, N: int = 200) -> tuple[np.ndarray, np.ndarray]:
@@ -59,19 +55,6 @@ def test_a_store_gives_the_same_model_and_memory(texts) -> None:
     assert np.allclose(again["t"].model.predict_proba(X), model.predict_proba(X))
     kept, ours = (one.representation.background(X.shape[1]) for one in (again, life))
     assert np.array_equal(kept, ours) and np.sum(ours) > 0
-
-
-def test_a_users_estimator_is_fitted_again_from_the_store(tmp_path) -> None:
-    X, y = words(5)
-    given = make_pipeline(StandardScaler(), LogisticRegression(C=0.5))
-    life = thrifty.Lifetime(thrifty.Models(given), store=tmp_path / "a.db")
-    model = life.learn("t", X, y, spend="10 %").model
-    assert not hasattr(given[-1], "coef_"), "what the user gave stays as it was"
-    kept = thrifty.Lifetime.open(tmp_path / "a.db")["t"].model
-    with pytest.raises(ThriftyError, match="family=thrifty.Models"):
-        kept.predict_proba(X)
-    again = thrifty.Lifetime.open(tmp_path / "a.db", family=thrifty.Models(given))["t"].model
-    assert np.allclose(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_memory_leaves_more_for_the_rare_class() -> None:

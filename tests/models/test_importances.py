@@ -94,14 +94,11 @@ def test_what_has_no_coefficients_or_was_not_fitted_says_so():
 def test_shaps_tree_explainer():
     shap = pytest.importorskip("shap")
     X, y = people()
-    for model in (
-        thrifty.ModelClassifier(
-            RandomForestClassifier(20, random_state=0), spend="100 %", random_state=0
-        ),
-        thrifty.ModelRegressor(
-            RandomForestRegressor(20, random_state=0), spend="100 %", random_state=0
-        ),
+    for kind, forest in (
+        (thrifty.ModelClassifier, RandomForestClassifier),
+        (thrifty.ModelRegressor, RandomForestRegressor),
     ):
+        model = kind(forest(20, random_state=0), spend="100 %", random_state=0)
         columns = model.fit(X, y.astype(int)).columns(X.iloc[:100])
         explainer = shap.TreeExplainer(model.estimator_.fitted)
         found = np.asarray(explainer.shap_values(columns))

@@ -49,15 +49,7 @@ def learned_by_hand(prices):
     ],
 )
 def test_a_wave_of_one_is_one_by_one(prices, n_jobs, engine):
-    by_hand = learned_by_hand(prices)
-    other = learned_by(n_jobs, engine, prices)
-    assert list(other) == list(by_hand)
-    assert other.representation.to_dict() == by_hand.representation.to_dict()
-    for name, X, _ in tasks():
-        assert other._state.tasks[name].receipt == by_hand._state.tasks[name].receipt
-        assert np.array_equal(
-            other[name].model.predict_proba(X), by_hand[name].model.predict_proba(X)
-        )
+    same(learned_by_hand(prices), learned_by(n_jobs, engine, prices))
 
 
 def test_nothing_is_tried_that_would_be_thrown_away(monkeypatch):
@@ -69,16 +61,13 @@ def test_nothing_is_tried_that_would_be_thrown_away(monkeypatch):
 
 
 def same(one, other):
-    """Bills, memory and every probability, to the last bit."""
+    """Receipts, bills, memory and every probability, to the last bit."""
     assert list(one) == list(other)
     assert one.representation.to_dict() == other.representation.to_dict()
-    assert (
-        one.bill()
-        .drop(columns="when", errors="ignore")
-        .equals(other.bill().drop(columns="when", errors="ignore"))
-    )
-    X = next(iter(tasks()))[1]
-    for name in one:
+    bills = [life.bill().drop(columns="when", errors="ignore") for life in (one, other)]
+    assert bills[0].equals(bills[1])
+    for name, X, _ in tasks(len(one)):
+        assert one._state.tasks[name].receipt == other._state.tasks[name].receipt
         assert np.array_equal(one[name].model.predict_proba(X), other[name].model.predict_proba(X))
 
 

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -11,23 +10,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import thrifty
 from thrifty.models.estimators.classifier import ModelClassifier
 from thrifty.models.fits.quality import quality_from_dict, quality_of
-
-
-@pytest.fixture(scope="module")
-def model() -> ModelClassifier:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(20, 90, 400),
-            "smoker": rng.choice(["never", "often"], 400),
-            "noise": rng.normal(size=400).round(2),
-        }
-    )
-    odds = (frame["age"] - 60) / 6 + 2.0 * (frame["smoker"] == "often") - 2.0
-    ill = rng.random(400) < 1 / (1 + np.exp(-odds))
-    life = thrifty.Lifetime(random_state=0)
-    labels = np.where(ill, "ill", "well")
-    return life.learn("ill", frame, labels, spend="100 %").model
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -56,16 +38,6 @@ def test_labels_that_mean_nothing_measure_as_guessing() -> None:
 
 def test_too_few_rows_are_not_measured() -> None:
     assert quality_of(np.full((8, 2), 0.5), np.array([0] * 6 + [1] * 2), np.ones(8)) is None
-
-
-def test_the_card_has_the_names_and_words_of_the_user(model: ModelClassifier) -> None:
-    card = model.card_
-    assert {row.feature for row in card} <= {"age", "smoker", "noise"}
-    assert {row.bin for row in card if row.feature == "smoker"} == {"never", "often"}
-    assert next(iter(card.base)) == "ill"  # the rarer
-    points = {row.bin: row.points for row in card if row.feature == "smoker"}
-    assert points["never"] < points["often"]
-    assert "smoker" in str(model) and "average precision" in str(model)
 
 
 def test_an_own_estimator_is_measured_when_asked():

@@ -42,19 +42,21 @@ RULES = [
     {"stop": thrifty.Sure(0.9)},
     {"stop": thrifty.Sure(0.999)},
     {"stop": thrifty.Worth(0.001)},
-    {"per_row": 16},
-    {"stop": thrifty.Sure(0.8), "per_row": 14},
+    {"per_row": 18},
+    {"stop": thrifty.Sure(0.8), "per_row": 20},
     {"spend": 900},
     {"stop": thrifty.Sure(0.95), "spend": 1500},
 ]
 
 
 @pytest.mark.parametrize("given", RULES, ids=str)
-def test_no_row_costs_more_than_everything_at_once(ward, given):
+def test_no_row_costs_more_than_everything_at_once_nor_than_it_may(ward, given):
     X, _ = frame(120, 5)
     everything = ward.predict("ill", X.copy()).receipt.cost_per_row
-    got = ward.predict("ill", X.copy(), **given)
-    assert (got.receipt.cost_per_row <= everything + 1e-9).all()
+    receipt = ward.predict("ill", X.copy(), **given).receipt
+    assert (receipt.cost_per_row <= everything + 1e-9).all()
+    assert 0 < receipt.cost_per_row.max() <= given.get("per_row", np.inf)
+    assert receipt.cost <= given.get("spend", np.inf)
 
 
 @pytest.mark.parametrize("given", [{}, *RULES], ids=str)

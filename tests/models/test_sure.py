@@ -1,5 +1,6 @@
 """What ``Sure(p)`` promises: of rows that stop with an answer p are right, on rows of no choice."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +42,7 @@ def test_features_that_only_seemed_to_tell_do_not_make_a_row_sure():
     X, y = noise(120, 150, 0)
     table = table_of(X, y)
     price = each_costs(np.ones(150))
-
-    def choose(some):
-        return find_order(some, price)
-
+    choose = partial(find_order, price=price)
     new, _ = noise(400, 150, 1)
     said = []
     for way in (None, choose):
@@ -176,10 +174,7 @@ def test_lengths_between_those_that_pipelines_were_fitted_at_are_scaled_as_their
     y = (X.sum(axis=1) + rng.logistic(size=300) > 0).astype(int)
     table = table_of(X, y)
     price = each_costs(np.ones(6))
-
-    def choose(some):
-        return find_order(some, price)
-
+    choose = partial(find_order, price=price)
     made = fit_prefixes(table, choose(table), price, choose=choose)
     two, three, four = (made.parts[k].scaling for k in (2, 3, 4))
     assert two.slope != four.slope

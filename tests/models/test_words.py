@@ -36,6 +36,9 @@ def test_cards_say_words_and_names(estimator, tmp_path):
         points = {row.bin: row.points for row in model.card_ if row.feature == "town"}
         assert set(points) == {"Bern", "Graz", "Turin"}
         assert points["Graz"] > 10 > 0 > points["Bern"]
+        assert {row.feature for row in model.card_} <= {"town", "age"}
+        assert list(model.card_.base) == [True], "the rarer"
+        assert "town" in str(model) and "average precision" in str(model)
 
 
 def test_a_model_without_a_card_says_so():

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.errors import (
-    BadInput,
-    BadParameter,
-    BudgetExceeded,
-    FeaturesChanged,
-    MixedCurrencies,
-    PurchaseInDoubt,
-)
+from thrifty import errors
 from thrifty.testing import FakeProvider
 
 pandas = pytest.importorskip("pandas")
@@ -53,7 +46,7 @@ def test_columns_may_come_in_any_order_and_only_those_it_asks_for_are_needed(kin
     assert np.allclose(np.asarray(life.predict("task", turned)), y)
     model = life["task"].model
     assert np.allclose(model.predict(thrifty.Source.from_frame(turned)), y)
-    with pytest.raises(FeaturesChanged, match="'lab 7'"):
+    with pytest.raises(errors.FeaturesChanged, match="'lab 7'"):
         life.predict("task", frame.drop(columns="lab 7"))
 
 
@@ -99,15 +92,15 @@ def test_spend_per_row_and_sure_stop_a_tree_and_the_answers_say_so():
 @pytest.mark.parametrize("given", [{"spend": 3}, {"per_row": 1}, {"stop": thrifty.Sure(0.9)}])
 def test_a_formula_cannot_stop(given):
     life, frame, _ = made("monomials")
-    with pytest.raises(BadParameter, match="cannot stop"):
+    with pytest.raises(errors.BadParameter, match="cannot stop"):
         life.predict("task", frame, **given)
 
 
 def test_what_is_no_amount_is_refused():
     life, frame, _ = made("trees")
-    with pytest.raises(BadInput, match="share such as '5 %'"):
+    with pytest.raises(errors.BadInput, match="share such as '5 %'"):
         life.predict("task", frame, spend="much")
-    with pytest.raises(MixedCurrencies, match="EUR"):
+    with pytest.raises(errors.MixedCurrencies, match="EUR"):
         life.predict("task", frame, spend="3 EUR")
 
 
@@ -134,7 +127,7 @@ def test_a_paid_source_is_bought_once_over_all_predictions():
 @pytest.mark.parametrize("kind", sorted(FAMILIES))
 def test_learners_that_learn_all_or_nothing_refuse_spend(kind):
     life, frame, y = made(kind)
-    with pytest.raises(BadParameter, match=r"Budget\(per_task"):
+    with pytest.raises(errors.BadParameter, match=r"Budget\(per_task"):
         life.learn("more", frame, y, spend="5 %")
     assert "more" not in life
 
@@ -174,7 +167,7 @@ def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tm
     spent = life.balance().spent
     life.change(budget=thrifty.Budget(total=spent + 101))
     new = [f"n{i}" for i in range(100)]
-    with pytest.raises(BudgetExceeded, match=r"of 100 rows of 't' are answered") as raised:
+    with pytest.raises(errors.BudgetExceeded, match=r"of 100 rows of 't' are answered") as raised:
         life.predict("t", provider.source(new, FEATURES))
     made = raised.value.prediction
     done = np.flatnonzero(made.answered)
@@ -187,7 +180,7 @@ def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tm
     assert set(np.array(made.stopped)[~made.answered]) == {"budget"}
     assert f"{len(done)} of 100 rows answered" in repr(made)
     made.explain(int(done[0]))
-    with pytest.raises(BadInput, match="not answered"):
+    with pytest.raises(errors.BadInput, match="not answered"):
         made.explain(int(np.flatnonzero(~made.answered)[0]))
     last = bought(life, provider)[-1]
     assert (last["route"], last["cells"]) == ("prediction, not finished", made.receipt.cells)
@@ -209,7 +202,7 @@ def test_rows_that_are_owned_are_answered_without_money():
     y = [provider.value(e, "f1") for e in ids]
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     life.change(budget=thrifty.Budget(total=life.balance().spent))
-    with pytest.raises(BudgetExceeded) as raised:
+    with pytest.raises(errors.BudgetExceeded) as raised:
         life.predict("t", provider.source([*ids[:5], "new", *ids[5:]], FEATURES, prices=1))
     made = raised.value.prediction
     assert np.flatnonzero(~made.answered).tolist() == [5]
@@ -226,7 +219,7 @@ def test_an_example_that_is_too_dear_does_not_take_the_others_with_it():
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     life.change(budget=thrifty.Budget(per_example=1))
     new = [f"n{i}" for i in range(30)]
-    with pytest.raises(BudgetExceeded) as raised:
+    with pytest.raises(errors.BudgetExceeded) as raised:
         life.predict("t", provider.source(new, FEATURES, prices=1))
     made = raised.value.prediction
     root = FEATURES[life["t"].model.tree_.to_dict()["feature"]]
@@ -245,7 +238,7 @@ def test_a_prediction_that_the_provider_fails_has_its_cells_on_the_bill(tmp_path
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     learned = provider.bill().cells.total()
     failing.add(provider.calls + 1)  # the root is answered, the next level billed, not answered
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         life.predict("t", provider.source(list("uvwxyz"), FEATURES, prices=1, attempts=1))
     last = life._bill_rows()[-1]
     assert (last["route"], last["cells"]) == ("prediction, not finished", 6)
@@ -260,7 +253,7 @@ def test_a_budget_over_a_table_keeps_what_it_answered():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(total=2000))
     life.learn("t", X[:100], X[:100, 1] & X[:100, 2])
     life.change(budget=thrifty.Budget(total=life.balance().spent + 40))
-    with pytest.raises(BudgetExceeded) as raised:
+    with pytest.raises(errors.BudgetExceeded) as raised:
         life.predict("t", X[100:])
     made = raised.value.prediction
     assert 20 <= made.answered.sum() < 100 and life.balance().predictions == made.receipt.cells
@@ -298,9 +291,9 @@ def test_a_column_that_is_needed_and_no_feature_says_what_to_do() -> None:
     y = (frame["age"] > 0).to_numpy().astype(int)
     life.learn("old", frame, y)
     dates = frame.assign(age=pandas.date_range("2020-01-01", periods=200))
-    with pytest.raises(BadInput, match="'age' holds dates"):
+    with pytest.raises(errors.BadInput, match="'age' holds dates"):
         life.predict("old", dates)
-    with pytest.raises(BadInput, match="'age' holds dates"):
+    with pytest.raises(errors.BadInput, match="'age' holds dates"):
         life.learn("new", dates, y)
     assert life.learn("new", dates, y, features=["ward"]).receipt.n_examples == 200
 
@@ -311,5 +304,5 @@ SHAPES = ["2024-05-{:02d}", "{}.5.2024", "5/{}/24", "2024-05-{:02d} 10:30"]
 @pytest.mark.parametrize("shape", SHAPES)
 def test_dates_written_as_text_are_dates(shape: str) -> None:
     frame = _people(90, 0).assign(seen=[shape.format(1 + i % 28) for i in range(90)])
-    with pytest.raises(BadInput, match="'seen' holds dates"):
+    with pytest.raises(errors.BadInput, match="'seen' holds dates"):
         thrifty.Lifetime().learn("old", frame, (frame["age"] > 0).to_numpy().astype(int))

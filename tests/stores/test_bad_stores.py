@@ -10,18 +10,8 @@ import pytest
 
 import thrifty
 from tests.market import seller
+from thrifty import errors
 from thrifty.cells import Cells, Ledger
-from thrifty.errors import (
-    BadInput,
-    LifetimeExists,
-    NotAStore,
-    PurchaseInDoubt,
-    StoreBusy,
-    StoreError,
-    StoreTooNew,
-    StoreUnwritable,
-    TaskExists,
-)
 from thrifty.stores import PostgresStore, SQLiteStore, open_store
 from thrifty.testing import FakeProvider
 
@@ -37,7 +27,7 @@ HOSTILE = [
 def test_a_file_that_is_not_a_store_is_left_alone(tmp_path, content):
     path = tmp_path / "file.db"
     path.write_bytes(content)
-    with pytest.raises(NotAStore, match="left as it is"):
+    with pytest.raises(errors.NotAStore, match="left as it is"):
         SQLiteStore(path)
     assert path.read_bytes() == content
 
@@ -46,7 +36,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path, postgres):
     path = tmp_path / "other.db"
     sqlite3.connect(path).execute("CREATE TABLE tasks (x)").connection.commit()
     before = path.read_bytes()
-    with pytest.raises(NotAStore, match="not made by Thrifty"):
+    with pytest.raises(errors.NotAStore, match="not made by Thrifty"):
         SQLiteStore(path)
     assert path.read_bytes() == before
     import psycopg
@@ -54,7 +44,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path, postgres):
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE tasks (x INT)")
-    with pytest.raises(NotAStore, match="not made by it"):
+    with pytest.raises(errors.NotAStore, match="not made by it"):
         PostgresStore(url)
 
 
@@ -65,19 +55,19 @@ def test_a_newer_store_is_left_alone(tmp_path):
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreTooNew, match="schema 99"):
+    with pytest.raises(errors.StoreTooNew, match="schema 99"):
         SQLiteStore(path)
     assert path.read_bytes() == before
 
 
 def test_places_that_cannot_be(tmp_path):
-    with pytest.raises(StoreUnwritable):
+    with pytest.raises(errors.StoreUnwritable):
         SQLiteStore(tmp_path / "no" / "such" / "folder.db")
-    with pytest.raises(StoreError):
+    with pytest.raises(errors.StoreError):
         SQLiteStore(tmp_path)  # a folder
-    with pytest.raises(StoreError, match="mysql://"):
+    with pytest.raises(errors.StoreError, match="mysql://"):
         open_store("mysql://somewhere/db")
-    with pytest.raises(StoreError, match="no store at"):
+    with pytest.raises(errors.StoreError, match="no store at"):
         thrifty.Lifetime.open(tmp_path / "empty.db")
 
 
@@ -103,7 +93,7 @@ def test_a_store_that_is_only_read_refuses_to_write(tmp_path):
     store = SQLiteStore(path, read_only=True)
     life = thrifty.Lifetime.open(store)
     X = np.eye(4, dtype=np.uint8)
-    with pytest.raises(StoreUnwritable, match="read-only"):
+    with pytest.raises(errors.StoreUnwritable, match="read-only"):
         life.learn("t", X, X[:, 0])
     assert list(life) == []
 
@@ -113,7 +103,7 @@ def test_a_file_without_the_right_to_write(tmp_path):
     path = tmp_path / "s.db"
     SQLiteStore(path).close()
     path.chmod(0o400)
-    with pytest.raises(StoreUnwritable):
+    with pytest.raises(errors.StoreUnwritable):
         SQLiteStore(path).book("x", {}, {})
 
 
@@ -131,7 +121,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
     store._connection.execute("VACUUM")  # an upgrade leaves room
     (now,) = store._connection.execute("PRAGMA page_count").fetchone()
     store._connection.execute(f"PRAGMA max_page_count = {now + 3}").fetchall()
-    with pytest.raises(StoreUnwritable, match="full"):
+    with pytest.raises(errors.StoreUnwritable, match="full"):
         for start in range(0, 300, 20):
             cells.get(range(start, start + 20), range(40))
     assert 0 < provider.bill().calls < 30
@@ -148,7 +138,7 @@ def test_a_store_in_use_for_too_long_says_so(tmp_path):
     SQLiteStore(path).book("x", {}, {})
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreBusy, match="in use by other processes"):
+    with pytest.raises(errors.StoreBusy, match="in use by other processes"):
         SQLiteStore(path, wait=0.1).book("x", None, None).write(lambda p: p.move("t", 1, 1))
     holder.execute("ROLLBACK")
 
@@ -157,7 +147,7 @@ def test_two_lifetimes_of_one_name(tmp_path):
     path = tmp_path / "s.db"
     thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
     thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
-    with pytest.raises(LifetimeExists, match="another family"):
+    with pytest.raises(errors.LifetimeExists, match="another family"):
         thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path)
     thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path, name="other")
 
@@ -167,7 +157,7 @@ def test_two_processes_that_learn_one_task(tmp_path):
     first = thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path)
     second = thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path)
     first.learn("t", X, X[:, 0])
-    with pytest.raises(TaskExists):
+    with pytest.raises(errors.TaskExists):
         second.learn("t", X, X[:, 0])
     second.learn("u", X, X[:, 1])
     first._refresh()
@@ -197,7 +187,7 @@ def test_names_that_no_store_can_hold_are_refused_before_anything_is_bought(tmp_
     provider = FakeProvider()
     for bad in ("nul\x00", "lone\ud800"):
         for examples, features in ((["p", bad], ["a", "b"]), (["p", "q"], ["a", bad])):
-            with pytest.raises(BadInput, match="text that can be stored"):
+            with pytest.raises(errors.BadInput, match="text that can be stored"):
                 provider.source(examples, features, prices=1)
     assert provider.bill().calls == 0
 
@@ -212,7 +202,7 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
     path = tmp_path / "s.db"
     source = seller(leaky, ["p"], ["a"], prices=1)
     ledger = Ledger(SQLiteStore(path).book("x", {}, {}))
-    with pytest.raises(PurchaseInDoubt) as caught:
+    with pytest.raises(errors.PurchaseInDoubt) as caught:
         Cells(source, ledger=ledger).get([0], [0])
 
     def rude(ids, names):
@@ -221,7 +211,7 @@ def test_no_secret_in_the_ledger_or_a_log(tmp_path, caplog):
     again = seller(rude, ["q"], ["a"], prices=1)
     with pytest.raises(thrifty.errors.MalformedAnswer) as refused:
         Cells(again, ledger=ledger).get([0], [0])
-    with pytest.raises(StoreError) as unreachable:
+    with pytest.raises(errors.StoreError) as unreachable:
         PostgresStore(f"postgresql://me:{secret}@127.0.0.1:1/db", wait=0.1)
     seen = [str(e.value) + repr(e.value) for e in (caught, refused, unreachable)]
     seen += [str(p) for p in ledger.open_purchases()] + [caplog.text]
@@ -237,6 +227,6 @@ def test_a_damaged_block_is_an_error_and_not_a_value(tmp_path):
     Cells(source, ledger=ledger, task="t").get([0, 1], [0])
     ledger.book.write(lambda p: ledger.compact(p, "t"))
     store._connection.execute("UPDATE cell_blocks SET block = x'0011'")
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(errors.StoreError, match="cannot be read"):
         Cells(source, ledger=ledger, task="u").get([0], [0])
     assert provider.bill().calls == 1

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 import thrifty
 from tests.trees.definitions import induce, is_grown_from_prefixes
 from tests.trees.strategies import skeletons, trees
-from thrifty.trees.drawing import (
-    draw_tree,
-    graphviz_text,
-    is_list,
-    layout,
-    list_text,
-    text_with_origins,
-)
+from thrifty.trees import drawing
 from thrifty.trees.representation import origins
 from thrifty.trees.tree import (
     EMPTY,
@@ -69,7 +62,7 @@ def test_thresholds_may_differ_in_origins():
 
 @given(trees())
 def test_layout_has_everything_once_and_parents_between_children(tree):
-    boxes = {box.path: box for box in layout(tree)}
+    boxes = {box.path: box for box in drawing.layout(tree)}
     assert len(boxes) == 2 * size(tree) + 1
     for path, box in boxes.items():
         assert box.y == len(path)
@@ -82,7 +75,7 @@ def test_layout_has_everything_once_and_parents_between_children(tree):
 def test_graphviz_escapes_what_users_wrote():
     names = ['a "quoted" name', "back\\slash", "two\nlines"]
     tree = Node(Split(0), Leaf('"]; evil [label="'), Node(Split(1), Leaf(0), stump(2)))
-    text = graphviz_text(tree, names.__getitem__)
+    text = drawing.graphviz_text(tree, names.__getitem__)
     assert text.count("->") == 2 * size(tree)
     strings = re.sub(r'"(?:[^"\\]|\\.)*"', "S", text)
     assert '"' not in strings and "evil" not in strings
@@ -101,12 +94,12 @@ def test_models_show_themselves():
     assert "fillcolor" in model.to_graphviz(life.representation)
     drawn = model.plot(life.representation)
     shown = {text.get_text() for text in drawn.texts}
-    assert {box.text for box in layout(model.tree_)} <= shown
+    assert {box.text for box in drawing.layout(model.tree_)} <= shown
 
 
 def test_a_leaf_alone_can_be_looked_at():
-    assert text_with_origins(Leaf(3), []) == "3"
-    assert draw_tree(Leaf("only")).texts[0].get_text() == "only"
+    assert drawing.text_with_origins(Leaf(3), []) == "3"
+    assert drawing.draw_tree(Leaf("only")).texts[0].get_text() == "only"
     matplotlib.pyplot.close("all")
 
 
@@ -115,18 +108,18 @@ class TestLists:
 
     def test_as_the_paper_writes_them(self):
         swapped = Node(Split(3), Node(Split(7), Leaf(0), Node(Split(2), Leaf(1), Leaf(0))), Leaf(1))
-        assert list_text(swapped) == "if x3: + / elif not x7: - / elif x2: - / else: +"
-        assert list_text(self.one, between="\n").splitlines()[-1] == "else: -"
+        assert drawing.list_text(swapped) == "if x3: + / elif not x7: - / elif x2: - / else: +"
+        assert drawing.list_text(self.one, between="\n").splitlines()[-1] == "else: -"
 
     def test_thresholds_and_names(self):
         tree = Node(Split(0, 45.0), Leaf("young"), Node(Split(1), Leaf("old"), Leaf("sick")))
-        told = list_text(tree, ["age", "smokes"].__getitem__)
+        told = drawing.list_text(tree, ["age", "smokes"].__getitem__)
         assert told == "if age < 45: young / elif smokes: sick / else: old"
 
     def test_a_tree_is_no_list(self):
-        assert not is_list(Node(Split(0), stump(1), stump(2)))
+        assert not drawing.is_list(Node(Split(0), stump(1), stump(2)))
         with pytest.raises(thrifty.errors.BadInput, match="expected a decision list"):
-            list_text(Node(Split(0), stump(1), stump(2)))
+            drawing.list_text(Node(Split(0), stump(1), stump(2)))
 
     def test_models_print_so(self):
         X = np.array([[a, b] for a in (0, 1) for b in (0, 1)], dtype=np.uint8)
