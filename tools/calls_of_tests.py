@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from forked_tests import ROOT, outcome
 
-__all__ = ["Calls", "Chosen", "Pass", "calls_of", "function_at", "look_through"]
+__all__ = ["Calls", "Chosen", "Pass", "calls_of", "function_at", "is_noted", "look_through"]
 
 #: processor seconds for the pass over one file of tests; the tests after that are not used
 MOST = 45
@@ -181,6 +181,11 @@ def look_through(one: Pass, tree: Path) -> str:
         at.write_text(json.dumps({"functions": [], "tests": {}}))
     n = len(calls_of(one, tree.parent))
     return f"     calls of {n} tests of {file}, {time.monotonic() - began:.0f} s"
+
+
+def is_noted(one: Pass, work: Path) -> bool:
+    """Whether a pass over a file was made."""
+    return _noted_at(one, work).exists()
 
 
 def calls_of(one: Pass, work: Path) -> Calls:

@@ -8,18 +8,22 @@
     python tools/mutants.py --again          forget what an interrupted run found
     python tools/mutants.py --area drawn --n 60 --first 0
                                              sixty of them, a fair draw; the next with --first 60
+    python tools/mutants.py --all            every file of tests is looked through for each
     python tools/mutants.py --drawn FILE     those of another draw alone (tools/draw_mutants.py)
     python tools/mutants.py --found FILE     where results go, a line of JSON each, as they come;
                                              those in it already are not tried again
 
 The list is data: tests/mutants/named.json (written by hand, each with the tests that must fail) and
-drawn.json (by tools/draw_mutants.py, from a seed). A pass over every file of tests notes which
+drawn.json (by tools/draw_mutants.py, from a seed). A pass over a file of tests notes which
 functions each of them calls, how long it takes, and that it passes without any change
-(tools/calls_of_tests.py): what does not pass here is not used. A drawn change is tried on the tests
-that call the function it changes, those that nearest.json names for it and the quickest first, up
-to the first that fails. Each job has a copy of the whole repository and changes it there, so jobs
-are not in each other's way and an interrupted run leaves nothing behind. Where a mutation is tells
-tools/mutated.py, by its lines: they may move, also to another file.
+(tools/calls_of_tests.py): what does not pass here is not used. Looked through for a drawn change
+are the files of tests that share most words with the function it changes (tools/near_tests.py),
+those that nearest.json names, and whatever was looked through before; with --all every file, once,
+which takes half an hour. The change is tried on those tests that call its function, those of
+nearest.json and the quickest first, up to the first that fails. Each job has a copy of the whole
+repository and changes it there, so jobs are not in each other's way and an interrupted run leaves
+nothing behind. Where a mutation is tells tools/mutated.py, by its lines: they may move, also to
+another file.
 Exit status 1 where fewer than 95 of 100 are noticed, or one is neither noticed nor accepted.
 """
 
@@ -39,9 +43,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from calls_of_tests import Chosen, Pass, calls_of, function_at, look_through
+from calls_of_tests import Chosen, Pass, calls_of, function_at, is_noted, look_through
 from forked_tests import ROOT, outcome
 from mutated import Mutation, found_in, with_change
+from near_tests import near_tests
 
 DATA = ROOT / "tests/mutants"
 WORK = ROOT / ".mutants"
@@ -54,6 +59,8 @@ COPIED = (
 SECONDS, TIMES = 15, 2
 #: tests that a change is tried on: so many seconds of them, in so many files
 ENOUGH, FILES = 16.0, 16
+#: files of tests that are looked through for a change, by the words they share with its function
+NEAR = 12
 #: tests of the nearest files are tried before others that take this share of their time
 NEARER = 0.3
 WANTED = 0.95
@@ -99,9 +106,13 @@ def passes(one: Mutation) -> list[Pass]:
         at = ROOT / test.split("::")[0]
         paths = sorted(at.rglob("test_*.py")) if at.is_dir() else [at]
         near += [path.relative_to(ROOT).as_posix() for path in paths]
-    if not named and not plain:
-        near += [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
-    return [(file, plain, named) for file in dict.fromkeys(near)]
+    wanted = [(file, plain, named) for file in near]
+    if not named:
+        in_turn = near_tests(ROOT, one["file"], one["function"])
+        every = [(file, plain, False) for file in in_turn]
+        far = [other for other in every[NEAR:] if one["all"] or is_noted(other, WORK)]
+        wanted += [*every[:NEAR], *far]
+    return list(dict.fromkeys(wanted))
 
 
 @cache
@@ -187,6 +198,7 @@ def main() -> None:
     parser.add_argument("--area", nargs="+")
     parser.add_argument("--only", type=int)
     parser.add_argument("--survivors", action="store_true")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--drawn", type=Path, help="another file of drawn ones")
     parser.add_argument("--found", type=Path, default=WORK / "found.jsonl")
     parser.add_argument("--again", action="store_true")
@@ -210,7 +222,7 @@ def main() -> None:
         print("Run tools/draw_mutants.py --redraw, or mend named.json.")
     chosen = [one for one in chosen if one["applies"]]
     known = found_before(arguments.found)
-    open_ = [one for one in chosen if _is_open(one, known, arguments)]
+    open_ = [one | {"all": arguments.all} for one in chosen if _is_open(one, known, arguments)]
     look(open_, arguments.jobs)
     for one in open_:
         one["tried"] = tests_of(one)

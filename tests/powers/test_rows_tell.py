@@ -28,29 +28,30 @@ def two_valued(seed, n_rows, n_features, max_degree, values=((1, 2), (0.5, 3), (
     return X, powers
 
 
-@pytest.mark.parametrize(
-    ("seed", "n_rows", "n_features", "max_degree"),
-    [
-        *[(0, 26, 6, 5), (1, 24, 2, 2), (2, 27, 11, 4), (3, 21, 9, 4), (4, 21, 10, 2)],
-        *[(5, 22, 2, 3), (6, 16, 11, 2), (7, 14, 10, 1)],  # the last: rows not twice the features
-    ],
-)
-def test_a_monomial_of_two_values_is_found_where_no_other_fits(
-    seed, n_rows, n_features, max_degree
-):
-    for more in range(8):
-        X, powers = two_valued([seed, more], n_rows, n_features, max_degree)
-        logs = np.log(X)
-        fits = 0
-        for other in monomials_up_to(n_features, max_degree):
-            weights = np.zeros(n_features)
+def test_a_monomial_of_two_values_is_found_where_no_other_fits_and_luck_would_not_do():
+    """Refused are rows on which labels that follow none would be matched by one in 100 cases."""
+    refused = 0
+    for seed in range(150):
+        random = np.random.default_rng([seed, 5])
+        n_rows, n_features = int(random.integers(6, 30)), int(random.integers(2, 12))
+        max_degree = int(random.integers(1, 4))
+        X, powers = two_valued([seed, 9], n_rows, n_features, max_degree)
+        logs, every = np.log(X), monomials_up_to(n_features, max_degree)
+        weights = np.zeros((len(every), n_features))
+        for place, other in enumerate(every):
             for feature, power in other:
-                weights[feature] = power
-            fits += np.allclose(logs @ weights, logs @ powers, atol=1e-9)
-        life = thrifty.Lifetime(thrifty.Monomials(max_degree), random_state=more)
-        wanted = {i: int(p) for i, p in enumerate(powers) if p}
-        if fits == 1 and np.linalg.matrix_rank(logs) == n_features:
-            assert life.learn("one", X, np.prod(X**powers, axis=1)).model.exponents_ == wanted
+                weights[place, feature] = power
+        if (np.abs(weights @ logs.T - logs @ powers) < 1e-9).all(axis=1).sum() > 1:
+            continue
+        life = thrifty.Lifetime(thrifty.Monomials(max_degree), random_state=seed)
+        try:
+            found = life.learn("one", X, np.prod(X**powers, axis=1)).model.exponents_
+        except ThriftyError:
+            refused += 1
+            assert n_rows < 2 * n_features and (len(every) + 1) * 0.5**n_rows > 0.001
+        else:
+            assert found == {i: int(p) for i, p in enumerate(powers) if p}
+    assert refused < 30
 
 
 def test_two_monomials_that_fit_all_rows_are_both_named():
@@ -90,6 +91,7 @@ def values_of(terms, X):
         ("0, 1, 2", 43, 8, 2, 2),
         ("1, 2", 230, 5, 3, 2),
         ("1, 2", 138, 3, 2, 1),
+        ("whole", 15, 8, 1, 2),  # rows are not twice the features
     ],
 )
 def test_a_polynomial_of_coarse_values_is_found(kind, n_rows, n_features, max_degree, max_terms):

@@ -129,6 +129,22 @@ def rows_needed(
     return max(1, math.ceil((log_candidates - math.log(risk)) / -math.log(chance)))
 
 
+def rows_tell(
+    n_rows: int, n_features: int, n_models: int, coarse: float, coefficients: int = 0
+) -> bool:
+    """Whether labels that follow no model are hardly ever matched by one of so many.
+
+    Not by real weights of the features, or not by luck: each coefficient takes a row, every other
+    one is met with chance ``coarse``.
+
+    >>> rows_tell(12, 6, 10**9, 0.5), rows_tell(11, 6, 10**9, 0.5), rows_tell(11, 6, 20, 0.5)
+    (True, False, True)
+    """
+    hardly_ever = 0.01
+    by_luck = n_models * coarse ** max(n_rows - coefficients, 0)
+    return n_rows >= n_features + min(n_features, 10) or by_luck <= hardly_ever
+
+
 def too_few_rows(n_rows: int, needed: float, message: str) -> Failure:
     """There may be a formula, and there are fewer examples than finding it takes."""
     return Failure("too-few-rows", message, {"rows": n_rows, "rows_needed": needed})

@@ -18,7 +18,14 @@ import numpy as np
 from scipy.optimize import nnls
 
 from thrifty.attempt import Failure
-from thrifty.powers.evidence import MonomialTask, Rules, coarsest, rows_needed, too_few_rows
+from thrifty.powers.evidence import (
+    MonomialTask,
+    Rules,
+    coarsest,
+    rows_needed,
+    rows_tell,
+    too_few_rows,
+)
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.representation import Exponents, degree, exponents, vectors_up_to, written
 from thrifty.powers.values import both_ends, growing
@@ -78,8 +85,7 @@ def rival_monomial(
 ) -> np.ndarray | Literal["none", "unknown"]:
     """Another monomial that fits these rows as ``powers`` do; "none": there is a proof.
 
-    Labels that follow no monomial must not be matched by one of them either: not by real weights,
-    or hardly ever by luck, a row with chance ``coarse``.
+    Labels that follow no monomial must not be matched by one of them either.
 
     >>> rules = Rules(2, 1e-9, 1e-7)
     >>> logs = np.log([[1.0, 2], [2, 1], [2, 2], [1, 1]])
@@ -87,11 +93,9 @@ def rival_monomial(
     'none'
     """
     most_tried = 100_000  # Monomials that are tried one by one.
-    hardly_ever = 0.01
     n_rows, n_features = logs.shape
     n_monomials = math.comb(n_features + rules.max_degree, rules.max_degree)
-    by_luck = n_rows < n_features + min(n_features, 10)
-    if rules.noisy or (by_luck and n_monomials * coarse**n_rows > hardly_ever):
+    if rules.noisy or not rows_tell(n_rows, n_features, n_monomials, coarse):
         return "unknown"
     allowed = rules.tolerance(target)
     least = np.linalg.svd(logs, compute_uv=False)[-1] if n_rows >= n_features else 0.0

@@ -18,6 +18,7 @@ from thrifty.powers.evidence import (
     Verdict,
     coarsest,
     correlation_between,
+    rows_tell,
     term_values,
     too_few_rows,
     used_features,
@@ -139,7 +140,7 @@ class SumSearch:
         rows = self.order[: 4 * dictionary + 50]
         values = self.reader.values(rows, features)
         varying = np.flatnonzero(np.ptp(values, axis=0) > 0)
-        found = only_polynomial(values[:, varying], self.target[rows], self.rules)
+        found = only_polynomial(values[:, varying], self.target[rows], self.rules, coarsest(values))
         if found == "several":
             return Failure(
                 "coarse-values",
@@ -280,7 +281,7 @@ def _named(points: np.ndarray, support: Support, features: np.ndarray) -> Polyno
 
 
 def only_polynomial(
-    values: np.ndarray, target: np.ndarray, rules: SumRules
+    values: np.ndarray, target: np.ndarray, rules: SumRules, coarse: float
 ) -> tuple[np.ndarray, Support] | Literal["several"] | None:
     """The one polynomial within the limits that fits these rows; None: none, or too many to try.
 
@@ -289,7 +290,9 @@ def only_polynomial(
     """
     n_rows, n_features = values.shape
     n_columns = math.comb(n_features + rules.max_degree, rules.max_degree)
-    if rules.noisy or n_rows < n_features + min(n_features, 10) or n_columns > MOST_SOLVED:
+    n_sums = sum(math.comb(n_columns, k) for k in range(rules.max_terms + 1))
+    tell = rows_tell(n_rows, n_features, n_sums, coarse, rules.max_terms)
+    if rules.noisy or not tell or n_columns > MOST_SOLVED:
         return None
     points = vectors_up_to(n_features, rules.max_degree)
     columns = design(values, points)
@@ -301,7 +304,7 @@ def only_polynomial(
             strong = np.flatnonzero(sizes > 1e-8 * sizes.max(initial=0.0))
             fits = [fit_columns(columns, target, tuple(strong.tolist()))]
             return _chosen(fits if len(strong) <= rules.max_terms else [], points, target, rules)
-    if sum(math.comb(n_columns, k) for k in range(rules.max_terms + 1)) > MOST_TRIED:
+    if n_sums > MOST_TRIED:
         return None
     for size in range(1, rules.max_terms + 1):
         found = _chosen(_fits(columns, target, size), points, target, rules)
