@@ -197,3 +197,14 @@ def test_every_message_speaks_in_commands(ward, typed, monkeypatch):
     asked = run(*typed, ok=False)
     assert typed[-2] != "--kinds" or "--kinds must be NAME=number" in said(asked)
     assert not PYTHON.search(said(asked)), said(asked)
+
+
+def test_patients_that_are_known_under_another_name_are_not_bought_again_without_a_word(ward):
+    """The task file calls them those of "ward"; a table, those of its id column."""
+    run("learn", ward / "clinic.yaml", "--task", "ill")
+    pd.read_csv(ward / "jan.csv").drop(columns=["ill", "late"]).to_csv(ward / "n.csv", index=False)
+    ask = ["predict", ward / "n.csv", "--id", "patient", "--store", ward / "clinic.db"]
+    told = run(*ask, "--spend", "0 EUR").stderr
+    assert re.search(r"\d+ of 240 ids have values as those of 'ward'.*--source ward", told), told
+    same = run(*ask, "--source", "ward", "--budget", "9000 EUR").stderr
+    assert "as those of" not in same and re.search(r", [1-9]\d* reused", same), same

@@ -29,6 +29,7 @@ from thrifty.commands.options import (
     OnlyTasks,
     OtherStore,
     Positive,
+    SourceName,
     SourcePath,
     Spend,
     TotalBudget,
@@ -37,7 +38,7 @@ from thrifty.commands.options import (
     said_plainly,
 )
 from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
-from thrifty.commands.task_source import Knowledge, open_source
+from thrifty.commands.task_source import Knowledge, open_source, say_other_name
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.learned import bought_for
@@ -62,6 +63,7 @@ def register(app: typer.Typer) -> None:
         file: SourcePath,
         label: Labels = None,
         id: IdColumn = None,
+        source: SourceName = None,
         feature: OnlyFeatures = None,
         without: NoFeatures = None,
         spend: Spend = None,
@@ -88,9 +90,9 @@ def register(app: typer.Typer) -> None:
         With a table: thrifty learn patients.csv --label diabetes --id patient --spend "10 %".
         """
         spec = read_any_file(
-            file, label, id=id, features=feature, without=without, spend=spend, budget=budget,
-            na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known, store=store,
-            censored=censored,
+            file, label, id=id, name=source, features=feature, without=without, spend=spend,
+            budget=budget, na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known,
+            store=store, censored=censored,
             positive=positive,
         )  # fmt: skip
         with said_plainly():
@@ -113,6 +115,7 @@ def register(app: typer.Typer) -> None:
         file: SourcePath,
         label: Labels = None,
         id: IdColumn = None,
+        source: SourceName = None,
         feature: OnlyFeatures = None,
         without: NoFeatures = None,
         spend: Spend = None,
@@ -131,9 +134,9 @@ def register(app: typer.Typer) -> None:
         With a table: thrifty quote patients.csv --label diabetes --id patient --spend "5 %".
         """
         spec = read_any_file(
-            file, label, id=id, features=feature, without=without, spend=spend, budget=budget,
-            na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known, store=store,
-            censored=censored,
+            file, label, id=id, name=source, features=feature, without=without, spend=spend,
+            budget=budget, na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known,
+            store=store, censored=censored,
         )  # fmt: skip
         with said_plainly():
             life = _only_looked_at(spec)
@@ -199,6 +202,7 @@ class _Session:
         life, spec = self.life, self.spec
         tasks = _wanted(spec, only, "learn")
         opened = open_source(spec, Knowledge.of_life(life))
+        say_other_name(life, opened.source)
         for label in life._labels_of(None) - life._features:  # of whichever file
             if label in opened.source.feature_names:
                 life._note_label(opened.source, label)

@@ -34,6 +34,13 @@ Labels = Annotated[
     typer.Option(help="Of a table: a column to learn; several are learned at once."),
 ]
 IdColumn = Annotated[str | None, typer.Option(help="The column that names each example.")]
+SourceName = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        help="The name of the source that ids belong to; unless said, that of the id column.",
+    ),
+]
 OnlyFeatures = Annotated[list[str] | None, typer.Option(help="Only these columns are features.")]
 NoFeatures = Annotated[
     list[str] | None, typer.Option(help="This column is no feature; may be given several times.")

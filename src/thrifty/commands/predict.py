@@ -21,6 +21,7 @@ from thrifty.commands.options import (
     KindsOf,
     LifetimeName,
     OtherStore,
+    SourceName,
     SourcePath,
     StorePlace,
     SureOf,
@@ -34,7 +35,7 @@ from thrifty.commands.options import (
     the_only_task,
 )
 from thrifty.commands.task_file import read_any_file
-from thrifty.commands.task_source import Knowledge, open_source, read_csv
+from thrifty.commands.task_source import Knowledge, open_source, read_csv, say_other_name
 from thrifty.errors import BadInput, BudgetExceeded, Censored, LooksMisspelt
 from thrifty.lifetime import JointPrediction, Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
@@ -68,6 +69,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         store: OtherStore = None,
         id: IdColumn = None,
+        source: SourceName = None,
         sure: SureOf = None,
         spend: Annotated[
             str | None, typer.Option(help='The most that these rows may cost, "20 EUR" or "5 %".')
@@ -87,7 +89,9 @@ def register(app: typer.Typer) -> None:
 
         With a table: thrifty predict new.csv --task diabetes --store patients.db.
         """
-        spec = read_any_file(file, id=id, budget=budget, na=na, kinds=kinds, store=store)
+        spec = read_any_file(
+            file, id=id, name=source, budget=budget, na=na, kinds=kinds, store=store
+        )
         life = Lifetime.open(
             spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
@@ -100,6 +104,7 @@ def register(app: typer.Typer) -> None:
             warnings.filterwarnings("ignore", ".* in several spellings", LooksMisspelt)
             opened = open_source(spec, Knowledge.of_life(life, words))
             X, ids = opened.source, opened.ids
+            say_other_name(life, X)
             if len(tasks) > 1:
                 made = life.predict(tasks, X, stop=stop, per_row=per_row, spend=spend)
                 _write_jointly(ids, made, out, as_json)

@@ -72,6 +72,7 @@ def read_any_file(
     labels: Sequence[str] | None = None,
     *,
     id: str | None = None,
+    name: str | None = None,
     features: Sequence[str] | None = None,
     without: Sequence[str] | None = None,
     spend: str | None = None,
@@ -98,9 +99,8 @@ def read_any_file(
     else:
         file = read_task_file(path)
     source: Fields = dict(file.source)
-    for key, value in (("id", id), ("duplicates", duplicates), ("censored", censored)):
-        if value:
-            source[key] = value
+    said = {"id": id, "name": name, "duplicates": duplicates, "censored": censored}
+    source.update({key: value for key, value in said.items() if value})
     if features:
         source["features"] = list(features)
     if gaps_known:

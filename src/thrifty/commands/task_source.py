@@ -21,6 +21,7 @@ import numpy as np
 import typer
 
 from thrifty.cells import Source
+from thrifty.cells.ledger.compacted import read_column as read_cells
 from thrifty.cells.sources.gaps import Codes, read_na, with_censored, with_na, without_na
 from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import pandas
 
     from thrifty.lifetime import Lifetime
+    from thrifty.stores.pages import SqlPages
 
 _COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
 #: of a table that is read as a whole
@@ -134,6 +136,31 @@ def _open(file: TaskFile, known: Knowledge) -> OpenedSource:
     if kinds[0] == "sql":
         return _from_sql(file, labels)
     return _from_callable(file)
+
+
+def say_other_name(life: Lifetime, source: Source) -> None:
+    """Where these ids have values under another source's name, which would be bought once more."""
+
+    def work(pages: SqlPages) -> list[tuple[str, int]]:
+        examples = pages.numbers("example", source.examples or ())
+        mine = examples[examples >= 0]
+        of = {} if not len(mine) else pages.sources_of("feature")
+        there = set(source.feature_names)
+        if source.name in {name for name, _ in of.values()}:
+            return []
+        owned: dict[str, set[int]] = {}
+        for column in pages.columns("feature", [n for n, (_, f) in of.items() if f in there]):
+            both = np.intersect1d(mine, read_cells(column).examples)
+            owned.setdefault(of[column.number][0], set()).update(both.tolist())
+        return [(name, len(some)) for name, some in owned.items() if name and some]
+
+    for name, n in life.ledger.book.read(work) if source.examples else ():
+        line = (
+            f"note: {n:,} of {source.n_examples:,} ids have values as those of {name!r}; in this "
+            f"file they are ids of {source.name!r}, for whom all is bought anew. If they are the "
+            f"same: --source {shlex.quote(name)}, or name: in a task file."
+        )
+        typer.echo(visible(line), err=True)
 
 
 def _gaps(file: TaskFile) -> bool:
