@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import prices
+import thrifty
 from bench import app
 from rerun import RERUN, figures, rerun, stored_in
 from simulated import WIDTH, Promise, simulate
-from speed import scratch
+from speed import scratch, thresholds
 from studies.kept import Kept, commit, measured_at
 from thrifty import kernels
 from thrifty.labels.classes import read_classes
@@ -148,3 +150,35 @@ def test_a_promise_that_takes_too_long_stays_open():
 
     found = simulate(Promise("coins", "heads", event), longest=0.0)
     assert found.high - found.low > WIDTH and not found.known and str(found).startswith("OPEN")
+
+
+def test_thresholds_compare_trees_of_the_same_accuracy():
+    rows = thresholds.measure(300, 120, repeats=1)
+    assert [(row["labels"], row["gain"]) for row in rows] == [
+        ("clean", "entropy"),
+        ("clean", "gini"),
+        ("noisy", "entropy"),
+        ("noisy", "gini"),
+    ]
+    assert all(row["accuracy"] == row["scikit-learn accuracy"] == 1.0 for row in rows)
+
+
+def test_the_cost_of_a_prediction_is_each_test_once():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 1]) > 0.5).astype(int)
+    model = thrifty.TreeClassifier(missing="larger-child", max_depth=4).fit(X, y)
+    what = np.array([1.0, 10.0, 100.0, 1000.0])
+    source = thrifty.Source.from_array(X, allow_missing=True)
+    lazy = thrifty.metered(model, source, prices=what)
+    lazy.predict()
+    assert prices.cost_of(model.tree_, X, what).sum() == pytest.approx(lazy.receipt.cost)
+
+
+@pytest.mark.skipif(not (prices.DATA / "heart_cost.npz").exists(), reason="no data here")
+def test_price_aware_gains_are_cheaper_on_heart():
+    rows = {row["gain"]: row for row in prices.measure("heart_cost", ["heart_disease"], 4)}
+    costs = {gain: row["cost of a prediction"] for gain, row in rows.items()}
+    assert max(costs["eg2"], costs["cs-id3"], costs["idx"]) < 0.5 * costs["entropy"]
+    assert costs["eg2"] < costs["eg2:0.5"] < costs["entropy"]

@@ -72,15 +72,8 @@ def surroundings(folder):
 def on_a_screen(folder, *command):
     """Start a program whose only screen is a terminal of ours; what it writes comes from there."""
     ours, its = pty.openpty()
-    running = subprocess.Popen(
-        command,
-        stdin=its,
-        stdout=its,
-        stderr=its,
-        cwd=folder,
-        env=surroundings(folder),
-        start_new_session=True,
-    )
+    there = {"cwd": folder, "env": surroundings(folder), "start_new_session": True}
+    running = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, **there)
     os.close(its)
     return running, ours
 
@@ -113,24 +106,13 @@ def said(tmp_path_factory):
     (folder / "slow.py").write_text(SLOW)
     (folder / "tasks.yaml").write_text(COMMAND)
     (folder / "labels.csv").write_text("id,stroke\n" + "".join(f"{i},{i % 2}\n" for i in range(60)))
-    pipe = subprocess.Popen(
-        script(folder, (None, LONG_ENOUGH), (True, LONG_ENOUGH)),
-        cwd=folder,
-        env=surroundings(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    heard_by = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    piped = script(folder, (None, LONG_ENOUGH), (True, LONG_ENOUGH))
+    pipe = subprocess.Popen(piped, cwd=folder, env=surroundings(folder), **heard_by)
+    typed = ["-c", "from thrifty.cli import main; main()", "learn", "tasks.yaml"]
     screens = {
         "terminal": on_a_screen(folder, *script(folder, (None, OFTEN), (False, LONG_ENOUGH))),
-        "command": on_a_screen(
-            folder,
-            sys.executable,
-            "-c",
-            "from thrifty.cli import main; main()",
-            "learn",
-            "tasks.yaml",
-        ),
+        "command": on_a_screen(folder, sys.executable, *typed),
     }
     heard = {name: said_there(*started) for name, started in screens.items()}
     out, err = pipe.communicate()

@@ -7,12 +7,11 @@ import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
 from tests.loops import one_by_one
 from tests.market import seller
-from thrifty.cli import app
+from tests.shell import run
 from thrifty.errors import BadInput, BadParameter, TaskExists, ThriftyError
 
 
@@ -269,34 +268,27 @@ def test_bad_money_is_refused_as_learn_refuses_it():
 def test_the_command_quotes_and_writes_nothing(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = clinic_rows(120)
-    table = tmp_path / "patients.csv"
+    table, file = tmp_path / "patients.csv", tmp_path / "clinic.toml"
     frame = pd.DataFrame(X.round(3), columns=NAMES).assign(ill=y.astype(int))
     frame.insert(0, "id", [f"p{i}" for i in range(120)])
     frame.to_csv(table, index=False)
-    asked = ["quote", str(table), "--label", "ill", "--id", "id", "--spend", "10 %"]
-    said = CliRunner().invoke(app, asked)
-    assert said.exit_code == 0 and "ill: nothing bought yet" in said.stdout
+    said = run("quote", table, "--label", "ill", "--id", "id", "--spend", "10 %")
+    assert "ill: nothing bought yet" in said.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["patients.csv"]
-    (tmp_path / "clinic.toml").write_text(
+    text = (
         'prices = {per_feature = 3, currency = "EUR"}\n[source]\ncsv = "patients.csv"\n'
         'id = "id"\nwithout = ["ill"]\nallow_missing = true\n'
         '[[tasks]]\nname = "ill"\nlabel = "ill"\nspend = "90 EUR"\n'
     )
-    found = json.loads(
-        CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml"), "--json"]).stdout
-    )
-    (quoted,) = found["tasks"]
+    file.write_text(text)
+    (quoted,) = json.loads(run("quote", file, "--json").stdout)["tasks"]
     assert quoted["currency"] == "EUR" and 80 < quoted["cost"] <= 90
-    assert CliRunner().invoke(app, ["learn", str(tmp_path / "clinic.toml")]).exit_code == 0
+    run("learn", file)
     before = (tmp_path / "clinic.db").read_bytes()
-    again = CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml")])
-    assert "learned before" in str(again.exception)
-    (tmp_path / "clinic.toml").write_text(
-        (tmp_path / "clinic.toml").read_text().replace("per_feature = 3", "per_feature = 4")
-        + '[[tasks]]\nname = "well"\nlabel = "ill"\nspend = "60 EUR"\n'
-    )
-    more = CliRunner().invoke(app, ["quote", str(tmp_path / "clinic.toml"), "--json"])
-    assert json.loads(more.stdout)["tasks"][0]["task"] == "well"
+    assert "learned before" in str(run("quote", file, ok=False).exception)
+    more = '[[tasks]]\nname = "well"\nlabel = "ill"\nspend = "60 EUR"\n'
+    file.write_text(text.replace("per_feature = 3", "per_feature = 4") + more)
+    assert json.loads(run("quote", file, "--json").stdout)["tasks"][0]["task"] == "well"
     assert (tmp_path / "clinic.db").read_bytes() == before
 
 

@@ -1,5 +1,6 @@
 """The order in which learners take rows: a secret of the lifetime, kept, or ``random_state``."""
 
+import contextlib
 import json
 import sqlite3
 
@@ -7,10 +8,17 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import assert_same, one_by_one
 from thrifty.powers import Monomials
 from thrifty.powers.values import shuffled
 from thrifty.stores.saved import SavedLifetime
 from thrifty.stores.settings import row_seed
+
+TREES = thrifty.Trees(max_depth=3)
+
+
+def seed_of(life):
+    return life._state.settings.drawn_row_seed
 
 
 @pytest.fixture
@@ -39,45 +47,33 @@ def test_without_a_seed_each_lifetime_has_a_secret_of_its_own(
     seeds = []
     for k in range(4):
         store = store_named(where, f"{k}", tmp_path, request)
-        seeds.append(
-            thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store)._state.settings.drawn_row_seed
-        )
+        seeds.append(seed_of(thrifty.Lifetime(TREES, store=store)))
         if store is not None:  # its own, whoever opens it and says nothing of a seed
-            assert thrifty.Lifetime.open(store)._state.settings.drawn_row_seed == seeds[-1]
-            assert thrifty.Lifetime(store=store)._state.settings.drawn_row_seed == seeds[-1]
+            assert seed_of(thrifty.Lifetime.open(store)) == seeds[-1]
+            assert seed_of(thrifty.Lifetime(store=store)) == seeds[-1]
     assert len(set(seeds)) == 4 and min(seeds) > 1000
 
 
 @pytest.mark.parametrize("where", ["memory", "sqlite", "postgres"])
 def test_random_state_gives_the_order_again(where, tmp_path, nothing_said, request):
     store = store_named(where, "kept", tmp_path, request)
-    family = thrifty.Trees(max_depth=3)
-    assert thrifty.Lifetime(family, random_state=5, store=store)._state.settings.drawn_row_seed == 5
+    assert seed_of(thrifty.Lifetime(TREES, random_state=5, store=store)) == 5
     if store is not None:
-        assert thrifty.Lifetime.open(store)._state.settings.drawn_row_seed == 5
-        assert (
-            thrifty.Lifetime(store=store, random_state=6)._state.settings.drawn_row_seed == 6
-        )  # said on purpose
-        assert thrifty.Lifetime(store=store)._state.settings.drawn_row_seed == 6
+        assert seed_of(thrifty.Lifetime.open(store)) == 5
+        assert seed_of(thrifty.Lifetime(store=store, random_state=6)) == 6  # said on purpose
+        assert seed_of(thrifty.Lifetime(store=store)) == 6
     assert row_seed(None) != row_seed(None)
 
 
 def test_a_store_that_was_begun_without_a_secret_is_given_one(tmp_path, nothing_said):
     path = str(tmp_path / "s.db")
-    thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path).close()
-    with sqlite3.connect(path) as book:
-        (table,) = [
-            name
-            for (name,) in book.execute("select name from sqlite_master where type = 'table'")
-            if "settings" in {c[1] for c in book.execute(f"pragma table_info({name})")}
-        ]
-        kept = json.loads(book.execute(f"select settings from {table}").fetchone()[0])
+    thrifty.Lifetime(TREES, store=path).close()
+    with contextlib.closing(sqlite3.connect(path)) as book, book:
+        kept = json.loads(book.execute("SELECT settings FROM lifetimes").fetchone()[0])
         assert kept.pop("row_seed")
-        book.execute(f"update {table} set settings = ?", [json.dumps(kept)])
-    book.close()
-    given = thrifty.Lifetime.open(path)._state.settings.drawn_row_seed
-    assert given > 1000
-    assert thrifty.Lifetime.open(path)._state.settings.drawn_row_seed == given
+        book.execute("UPDATE lifetimes SET settings = ?", [json.dumps(kept)])
+    given = seed_of(thrifty.Lifetime.open(path))
+    assert given > 1000 and seed_of(thrifty.Lifetime.open(path)) == given
 
 
 def test_lifetimes_that_begin_together_agree_on_one_secret(tmp_path, nothing_said, monkeypatch):
@@ -89,16 +85,12 @@ def test_lifetimes_that_begin_together_agree_on_one_secret(tmp_path, nothing_sai
     def slow(self, given, begun):
         if not others:
             others.append(None)
-            others[0] = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
+            others[0] = thrifty.Lifetime(TREES, store=path)
         take(self, given, begun)
 
     monkeypatch.setattr(SavedLifetime, "take", slow)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=path)
-    assert (
-        life._state.settings.drawn_row_seed
-        == others[0]._state.settings.drawn_row_seed
-        == thrifty.Lifetime.open(path)._state.settings.drawn_row_seed
-    )
+    lives = thrifty.Lifetime(TREES, store=path), others[0], thrifty.Lifetime.open(path)
+    assert len(set(map(seed_of, lives))) == 1
 
 
 def bits(family, tasks, store):
@@ -140,32 +132,20 @@ def test_same_seed_same_bits_in_memory_and_in_every_store(family, tmp_path, requ
 )
 def test_trees_take_rows_in_the_lifetimes_order(learner):
     X, y = table()
-    bills = [
-        [
-            thrifty.Lifetime(thrifty.Trees(3, learner), random_state=state)
-            .learn("t", X, y)
-            .receipt.per_feature
-            for _ in range(2)
-        ]
-        for state in (1, 2, 3)
-    ]
-    assert all(first == second for first, second in bills)
-    assert len({str(first) for first, _ in bills}) > 1
+
+    def bill(state):
+        life = thrifty.Lifetime(thrifty.Trees(3, learner), random_state=state)
+        return str(life.learn("t", X, y).receipt.per_feature)
+
+    bills = [bill(state) for state in (1, 2, 3)]
+    assert bills == [bill(state) for state in (1, 2, 3)] and len(set(bills)) > 1
 
 
-@pytest.mark.parametrize("engine", ["threads"])
-def test_tasks_that_are_learned_ahead_take_the_same_order(engine):
-    tasks = [(t.name, t.X, t.y) for t in thrifty.streams.trees(8, 40, 2, 900, 3, random_state=1)]
-    bills = []
-    for many in (False, True):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=3), random_state=9)
-        if many:
-            life.learn_many(tasks, n_jobs=2, engine=engine)
-        else:
-            for task in tasks:
-                life.learn(*task)
-        bills.append([row["cells"] for row in life._bill_rows()])
-    assert bills[0] == bills[1]
+def test_tasks_that_are_learned_ahead_take_the_same_order():
+    tasks = thrifty.streams.trees(8, 40, 2, 900, 3, random_state=1)
+    life = thrifty.Lifetime(TREES, random_state=9)
+    life.learn_many(tasks, n_jobs=2, engine="threads")
+    assert_same(one_by_one(tasks, TREES, random_state=9), life)
 
 
 def accepted(store, seed, state):

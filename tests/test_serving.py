@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
 import thrifty
 from tests.shell import run
-from thrifty.cli import app
 from thrifty.errors import BadInput
 from thrifty.serving import serving_model
 
@@ -89,9 +87,7 @@ def test_the_default_mixture(tmp_path: Path, three: bool) -> None:
     assert model.estimator_.trees is not None and model.estimator_.shares[1] > 0
     assert model.estimator_.kernel is not None and model.estimator_.shares[2] > 0
     found = served(tmp_path, serving_model(model), strangers())
-    np.testing.assert_allclose(
-        found, life.predict("ill", strangers()).probabilities, rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(found, life.predict("ill", strangers()).probabilities, atol=1e-9)
 
 
 def test_a_scorecard_as_the_estimator_and_alone(tmp_path: Path) -> None:
@@ -228,15 +224,15 @@ def test_a_file_says_what_it_holds_where_it_is_written(tmp_path: Path) -> None:
     n = len(serving_model(model)["rows"])  # type: ignore[arg-type]
     tree = thrifty.TreeClassifier().fit(frame, y)
     out = tmp_path / "t.json"
-    command = ["store", "export", str(tmp_path / "s.db"), "--task", "t", "-o", str(out)]
-    done = CliRunner().invoke(app, command)
+    command = ["store", "export", tmp_path / "s.db", "--task", "t", "-o", out]
+    done = run(*command)
     said = serving_model(model)["holds"]
     assert f"holds {n} of the rows that the model was learned from, value by value" in str(said)
-    assert done.exit_code == 0 and str(said) in " ".join(done.output.split())
+    assert str(said) in " ".join(done.output.split())
     assert "cuts numbers at values" in str(serving_model(tree)["holds"])
-    done = CliRunner().invoke(app, [*command, "--without-rows"])
+    done = run(*command, "--without-rows")
     said = serving_model(model, rows=False)["holds"]
-    assert done.exit_code == 0 and str(said) in " ".join(done.output.split())
+    assert str(said) in " ".join(done.output.split())
     assert "no row" in str(said) and "rows" not in json.loads(out.read_text())
-    done = CliRunner().invoke(app, ["store", "export", str(tmp_path / "s.db"), "-o", str(out)])
-    assert done.exit_code == 0 and "keep it as you keep the store" in done.output
+    done = run("store", "export", tmp_path / "s.db", "-o", out)
+    assert "keep it as you keep the store" in done.output

@@ -168,17 +168,23 @@ def test_a_prediction_asks_for_its_own_cells():
     assert not walked & LEARNING, "a prediction learns nothing"
 
 
-def test_a_report_reads_and_never_buys():
+@pytest.mark.parametrize("family", ["trees", "models"])
+def test_a_report_reads_and_never_buys(family):
     pytest.importorskip("matplotlib")
-    from thrifty.report import view_of
-    from thrifty.report.pages import report_page
+    from thrifty.report import report_page, view_of
 
-    one = task(4)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    life.learn("told", one.X, one.y)
-    walked = rooms(lambda: report_page(view_of(life)))
+    if family == "trees":
+        one, life = task(4), thrifty.Lifetime(thrifty.Trees(max_depth=3))
+        life.learn("told", one.X, one.y)
+    else:
+        life = thrifty.Lifetime(random_state=0)
+        life.learn("told", *numbers(6), spend="40 %")
+    entered = modules(lambda: report_page(view_of(life)))
+    walked = set(map(_room, entered))
     assert "report" in walked
-    assert not walked & (LEARNING | {"cells", "cells.sources", "engines"}), "a report buys nothing"
+    buys = LEARNING | {"models.asking", "cells", "cells.sources", "engines"}
+    assert not walked & buys, "a report buys nothing"
+    assert not entered & {"thrifty.models.acquisition", "thrifty.models.learning"}
 
 
 def test_the_default_family_from_an_array():
@@ -235,18 +241,3 @@ def test_the_default_family_stops_when_sure():
     assert {"models.asking", "cells", "lifetime"} <= entered
     learns = {f"thrifty.models.{name}" for name in ("family", "learning", "acquisition")}
     assert not walked & learns, "it learns nothing"
-
-
-def test_a_report_of_the_default_family_reads_and_never_buys():
-    pytest.importorskip("matplotlib")
-    from thrifty.report import view_of
-    from thrifty.report.pages import report_page
-
-    life = thrifty.Lifetime(random_state=0)
-    life.learn("told", *numbers(6), spend="40 %")
-    entered = modules(lambda: report_page(view_of(life)))
-    walked = set(map(_room, entered))
-    assert "report" in walked
-    buys = {"models.asking", "cells", "cells.sources", "engines"}
-    assert not walked & buys, "a report buys nothing"
-    assert not entered & {"thrifty.models.acquisition", "thrifty.models.learning"}
