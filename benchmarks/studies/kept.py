@@ -89,9 +89,12 @@ def commit() -> str:
     here = Path(__file__).resolve().parent
 
     def git(*words: str) -> str:
-        told = subprocess.run(
-            ["git", *words], cwd=here, capture_output=True, text=True, check=False
-        )
+        try:
+            told = subprocess.run(
+                ["git", *words], cwd=here, capture_output=True, text=True, check=False
+            )
+        except FileNotFoundError:  # a bare system has no git
+            return ""
         return told.stdout.strip()
 
     head = git("rev-parse", "--short=7", "HEAD")

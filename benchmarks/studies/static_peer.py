@@ -7,14 +7,16 @@ probabilities, tempered by one power that held-out rows choose.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import lightgbm as lgb
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold
 
 from thrifty.array_types import Floats, Ints
+
+if TYPE_CHECKING:  # imported where it is used: a bare system has no OpenMP library for it
+    import lightgbm as lgb
 
 __all__ = ["StaticPeer", "row_losses"]
 
@@ -60,6 +62,8 @@ class StaticPeer:
         return order
 
     def _loss(self, Z: Floats, y: Ints, parts: list[tuple[Ints, Ints]]) -> float:
+        import lightgbm as lgb
+
         many = {"objective": "multiclass", "num_class": self.classes}
         told = {
             "num_leaves": 6, "learning_rate": 0.25, "min_data_in_leaf": 5, "num_threads": 1,
@@ -75,7 +79,9 @@ class StaticPeer:
 
 
 def _boosted(X: Floats, y: Ints, seed: int) -> lgb.LGBMClassifier:
-    return lgb.LGBMClassifier(
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
         n_estimators=80, num_leaves=15, learning_rate=0.06, subsample=0.8, subsample_freq=1,
         colsample_bytree=0.8, min_child_samples=min(20, max(3, len(y) // 50)), verbose=-1, n_jobs=1,
         random_state=seed,
