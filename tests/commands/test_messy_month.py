@@ -193,6 +193,16 @@ def test_categories_in_several_spellings_are_one_and_like_notes_are_one_note(cli
         assert life["Sepsis"].model.words_["Fieber"] == ("ja", "nein")
 
 
+def test_rows_without_an_id_are_left_out_and_named(clinic):
+    text = (clinic / "jan.csv").read_text("utf-8-sig").replace("\njan7;", "\n;")
+    (clinic / "jan.csv").write_text(text, encoding="utf-8-sig")
+    assert "if it names them, say --id Nr" in run("learn", "jan.csv", "--label", "Sepsis")[1]
+    _, told = run(*LEARN, "--store", "b.db")
+    assert "1 of 300 rows have no 'Nr' and are left out (rows 8 below the header)" in told
+    rows = run("predict", "jan.csv", "--id", "Nr", "--store", "b.db")[0].stdout.splitlines()
+    assert [row.split(",")[0] for row in rows[1:]] == [f"jan{i}" for i in range(300) if i != 7]
+
+
 def test_a_code_for_gaps_is_no_class(clinic):
     text = (clinic / "jan.csv").read_text("utf-8-sig").replace(";NEIN", ";-", 4)
     (clinic / "jan.csv").write_text(text, encoding="utf-8-sig")

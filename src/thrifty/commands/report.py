@@ -14,6 +14,7 @@ import typer
 from thrifty.commands.options import LifetimeName, StorePlace, open_lifetime
 from thrifty.errors import ThriftyError
 from thrifty.report import pictures_of, read_store, report_page, save_pictures
+from thrifty.report.view import counted
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +46,7 @@ def register(app: typer.Typer) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(report_page(view), encoding="utf-8")
         size = out.stat().st_size / 1e6
-        typer.echo(f"{len(view.tasks)} tasks, {size:.1f} MB: {out.resolve()}")
+        typer.echo(f"{counted(len(view.tasks), 'task')}, {size:.1f} MB: {out.resolve()}")
         if pictures:
             drawn = save_pictures(pictures_of(view), pictures)
             typer.echo(f"{len(drawn)} pictures in {pictures.resolve()}")

@@ -176,7 +176,7 @@ def _is_default(file: TaskFile) -> bool:
 def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
     given = file.source
     _only(given, {"csv"} | _WHOLE | (_COMMON - {"boolean"}), "source")
-    frame = read_csv(file.folder / given["csv"])
+    frame = _with_ids(read_csv(file.folder / given["csv"]), given, str(given["csv"]))
     ids = _ids(frame, given, str(given["csv"]))
     aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
     features = given.get("features") or [c for c in frame.columns if c not in aside]
@@ -191,7 +191,7 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         every, features = features, _usable(file, frame, features, kinds, na or {}, known)
         left_out = [name for name in every if name not in features]
         if file.is_table and "id" not in given:
-            _hint_at_ids(frame[features])
+            _hint_at_ids(frame[[*features, *left_out]])
     table, present = frame[list(features)], None
     if given.get("gaps_known"):  # what is empty in the file costs nothing to know
         whole = Source.from_frame(table, kinds=kinds or None, allow_missing=True, na=na)
@@ -286,12 +286,40 @@ def _usable(
 
 
 def _hint_at_ids(frame: pandas.DataFrame) -> None:
-    """A number that is another in each row, one more than in the row before, names the rows."""
+    """A number that is one more than in the row before, or a word of its own, names the rows."""
     for name, column in frame.items():
-        values = column.to_numpy()
-        if len(values) > 1 and values.dtype.kind in "iu" and (np.diff(values) == 1).all():
-            hint = f"{name!r} counts the rows: if it names them, say --id {shlex.quote(str(name))}."
+        values = column.dropna().to_numpy()
+        if len(values) < 2 or values.dtype.kind not in "iuO":
+            continue
+        words = values.dtype.kind == "O" and not any(" " in str(v) for v in values.tolist())
+        own = words and len(values) > 50 and len(set(values.tolist())) > 0.9 * len(frame)
+        if own or (values.dtype.kind != "O" and (np.diff(values) == 1).all()):
+            what = "has another word in nearly each row" if own else "counts the rows"
+            hint = f"{name!r} {what}: if it names them, say --id {shlex.quote(str(name))}."
             typer.echo(visible(hint), err=True)
+
+
+def _with_ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> pandas.DataFrame:
+    """The rows that have an id; those without one cannot be known again, and are said."""
+    if "id" not in given:
+        return frame
+    _has_column(frame, given["id"], where)
+    without = np.flatnonzero(frame[given["id"]].isna().to_numpy())
+    if not len(without):
+        return frame
+    if len(without) == len(frame):
+        raise BadInput(f"the id column {given['id']!r} of {where} is empty.")
+    listed = ", ".join(str(i + 1) for i in without[:5].tolist()) + ", ..." * (len(without) > 5)
+    line = (
+        f"note: {len(without):,} of {len(frame):,} rows have no {given['id']!r} and are left out "
+        f"(rows {listed} below the header)."
+    )
+    typer.echo(visible(line), err=True)
+    kept = frame.drop(index=frame.index[without])
+    whole = kept[given["id"]]  # numbers with a gap among them were read as 1.0, 2.0
+    if whole.dtype.kind == "f" and (whole == whole.round()).all():
+        kept[given["id"]] = whole.astype("int64")
+    return kept
 
 
 def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:

@@ -246,9 +246,10 @@ def say_spellings(found: Mapping[str, Mapping[str, str]]) -> None:
         f"{text!r} as {as_!r}" for spelt in found.values() for text, as_ in spelt.items()
     )
     shown = ", ".join(list(alike)[:6]) + (", ..." if len(alike) > 6 else "")
+    name, spelt = next(iter(found.items()))
     warn_user(
         f"{_named(found, 'has')} categories in several spellings: {shown}. Where they are to stay "
-        f"apart, list them: kinds={{{next(iter(found))!r}: ['...', '...']}}.",
+        f"apart, list all: kinds={{{name!r}: {list(next(iter(spelt.items())))}}}.",
         LooksMisspelt,
     )
 
