@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.cells import Ledger, Source
+from thrifty.cells import Cells, Ledger, Source
 from thrifty.stores import MemoryStore
+from thrifty.testing import FakeProvider
 
 
 def ledger(**options: Any) -> Ledger:
@@ -32,3 +33,18 @@ def table_seller(
         return X[np.ix_([int(i) for i in ids], [names.index(name) for name in asked])]
 
     return seller(ask, range(len(X)), names, **options)
+
+
+def reader(source: Source, **options: Any) -> Cells:
+    """The reader of a source for a task, through a ledger that holds nothing yet."""
+    return Cells(source, ledger=ledger(**options), task="t")
+
+
+def both_ways(
+    prices: Any, ids: Sequence[str], features: Sequence[str], **options: Any
+) -> tuple[FakeProvider, Cells, Cells]:
+    """A provider, and readers of the same cells: sold by it, and in an array."""
+    provider = FakeProvider()
+    table = np.array([[provider.value(e, f) for f in features] for e in ids], dtype=np.uint8)
+    free = Cells(Source.from_array(table, feature_names=features), prices)
+    return provider, reader(provider.source(ids, features, prices=prices, **options)), free

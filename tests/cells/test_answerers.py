@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.market import reader
 from thrifty.cells.prices.money import UNIT
 from thrifty.cells.sources.prompts import token_confidence
 from thrifty.errors import BadInput, MixedCurrencies, NotBilled
 from thrifty.testing import LocalChatServer
 
 TEXTS = [f"message {i}: {'rain' if i % 3 == 0 else 'sun'}" for i in range(12)]
-CHEAP, DEAR = thrifty.Rates("0.1 USD", "0.4 USD"), thrifty.Rates("2 USD", "8 USD")
+CHEAP, EXPENSIVE = thrifty.Rates("0.1 USD", "0.4 USD"), thrifty.Rates("2 USD", "8 USD")
 
 
 def wet(text: str, question: str) -> str:
@@ -27,17 +28,17 @@ def never(text: str, question: str) -> str:
 
 
 @contextmanager
-def two_servers(cheap, dear):
+def two_servers(cheap, expensive):
     """Two servers, and an answerer at each."""
-    with LocalChatServer(cheap, rates=CHEAP) as one, LocalChatServer(dear, rates=DEAR) as two:
-        yield (
-            one,
-            two,
-            *(
-                thrifty.ChatServer(name, rates=server.rates, base_url=server.url, key_from=None)
-                for name, server in (("small", one), ("large", two))
-            ),
+    with (
+        LocalChatServer(cheap, rates=CHEAP) as one,
+        LocalChatServer(expensive, rates=EXPENSIVE) as two,
+    ):
+        small, large = (
+            thrifty.ChatServer(name, rates=server.rates, base_url=server.url, key_from=None)
+            for name, server in (("small", one), ("large", two))
         )
+        yield one, two, small, large
 
 
 def bank(*answerers: object, **more: object) -> thrifty.Source:
@@ -49,7 +50,7 @@ def test_each_answerer_is_a_feature_with_its_own_price_and_bill():
     with two_servers(never, wet) as (one, two, small, large):
         source = bank(small, large)
         assert source.feature_names == ("Is it wet? by small", "Is it wet? by large")
-        cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+        cells = reader(source)
         assert cells.alternatives == ((0, 1),) and cells.prices[0] < cells.prices[1] / 10
         found = cells.get(range(12), [0, 1])
         assert (found[:, 0] == 0).all() and (found[:, 1] == [i % 3 == 0 for i in range(12)]).all()
@@ -87,23 +88,20 @@ def test_a_model_asks_the_large_one_where_the_small_one_leaves_doubt():
             out = []
             for k, line in enumerate(asked, 1):
                 j = int(line.split("topic")[1][0])
-                out.append(
-                    f'"{k}": "{"yes" if holds[row, j] ^ (noisy and wrong[row, j]) else "no"}"'
-                )
+                said = "yes" if holds[row, j] ^ (noisy and wrong[row, j]) else "no"
+                out.append(f'"{k}": "{said}"')
             return "{" + ", ".join(out) + "}"
 
         return ask
 
     small, large = answered(True), answered(False)
     small.__name__, small.rates = "small", CHEAP
-    large.__name__, large.rates = "large", DEAR
+    large.__name__, large.rates = "large", EXPENSIVE
     questions = {t: thrifty.Question(f"Is it about {t}?", answerers=[small, large]) for t in topics}
     source = thrifty.Source.from_questions(texts, questions)
     life = thrifty.Lifetime(random_state=0)
     y = holds[:, 0] | holds[:, 1]
-    everything = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger).price_of(
-        np.arange(600), np.arange(8)
-    )
+    everything = reader(source).price_of(np.arange(600), np.arange(8))
     model = life.learn("either", source, y, spend=0.5 * everything).model
     climbed = [s for s in model.steps_ if not s.alone]
     assert climbed and all(source.feature_names[s.expensive].endswith("large") for s in climbed)
@@ -167,7 +165,7 @@ def test_confidence_is_read_off_the_servers_tokens():
     with LocalChatServer(wet, logprob=lambda text: -0.5) as server:
         chat = thrifty.ChatServer("m", rates=server.rates, base_url=server.url, key_from=None)
         source = thrifty.Source.from_questions(TEXTS, ["Is it wet?"], ask=chat, confidence="tokens")
-        cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+        cells = reader(source)
         found = cells.get(range(12), [0, 1])
     assert source.feature_names[1] == "Is it wet? (confidence)"
     assert found[:, 1] == pytest.approx(np.exp(-0.5))  # one token each
@@ -178,7 +176,7 @@ def test_a_server_without_log_probabilities_leaves_gaps_and_that_is_said_once():
     with LocalChatServer(wet) as server:
         chat = thrifty.ChatServer("m", rates=server.rates, base_url=server.url, key_from=None)
         source = thrifty.Source.from_questions(TEXTS, ["Is it wet?"], ask=chat, confidence="tokens")
-        cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
+        cells = reader(source)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             found = cells.get(range(12), [0, 1])
@@ -243,12 +241,8 @@ def test_a_price_that_is_asked_for_is_what_is_reserved():
     with two_servers(wet, wet) as (*_, small, large):
         for features in ([0], [1], [0, 1]):
             source = bank(small, large, name=str(features))
-            priced = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
-            exactly = thrifty.Budget(total=priced.price_of(range(12), features))
-            life = thrifty.Lifetime(budget=exactly)
-            thrifty.protocol.Cells(source, ledger=life.ledger, task="t").get(range(12), features)
-            scant = thrifty.Lifetime(budget=thrifty.Budget(total=exactly.total - 1e-6))
+            exactly = thrifty.Budget(total=reader(source).price_of(range(12), features))
+            reader(source, budget=exactly).get(range(12), features)
+            scant = thrifty.Budget(total=exactly.total - 1e-6)
             with pytest.raises(thrifty.errors.BudgetExceeded):
-                thrifty.protocol.Cells(source, ledger=scant.ledger, task="t").get(
-                    range(12), features
-                )
+                reader(source, budget=scant).get(range(12), features)

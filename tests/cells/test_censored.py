@@ -5,12 +5,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
+from tests.shell import run
 from thrifty import Source
 from thrifty.cells.sources.kinds import read_column
-from thrifty.cli import app
 from thrifty.errors import Censored
 
 
@@ -89,15 +88,14 @@ def test_a_command_says_how_limits_are_read_and_its_store_keeps_it(tmp_path):
     table = pd.DataFrame({"crp": texts, "ill": crp > 9})
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False)
-    learn = ["learn", str(path), "--label", "ill", "--spend", "100 %"]
-    plain = CliRunner().invoke(app, [*learn, "--store", str(tmp_path / "plain.db")])
+    learn = ["learn", path, "--label", "ill", "--spend", "100 %"]
+    plain = run(*learn, "--store", tmp_path / "plain.db")
     assert "--censored 'half'" in plain.output
-    said = CliRunner().invoke(app, [*learn, "--censored", "half"])
-    assert said.exit_code == 0 and "beyond a limit" not in said.output, said.output
+    assert "beyond a limit" not in run(*learn, "--censored", "half").output
     asked = thrifty.Lifetime.open(tmp_path / "t.db").ask("ill")
     asked.tell("<5")
     assert asked.known == {"crp": 2.5}
-    assert CliRunner().invoke(app, [*learn, "--censored", "twice"]).exit_code != 0
+    run(*learn, "--censored", "twice", ok=False)
 
 
 @pytest.mark.parametrize(("said", "number"), [("1,5", 1.5), ("<2", 2.0), ("3", 3.0), (0.5, 0.5)])

@@ -294,21 +294,18 @@ def test_a_task_goes_on_with_gaps_and_its_receipt_says_how_many():
             raise errors.NotBilled("content policy")
         return [[X[int(i[1:]), int(n[1:])] for n in names] for i in some]
 
-    source = thrifty.Source.from_callable(
-        ask, examples=ids, features=["f0", "f1", "f2", "f3"], boolean=False, name="api",
-        prices="0.01 USD", on_failure="gap", tries=1, attempts=1, max_examples=1,
-    )  # fmt: skip
+    how = {"on_failure": "gap", "tries": 1, "attempts": 1, "max_examples": 1, "boolean": False}
+
+    def api(some):
+        return seller(ask, some, ["f0", "f1", "f2", "f3"], name="api", prices="0.01 USD", **how)
+
     life = thrifty.Lifetime(random_state=0)
-    learned = life.learn("t", source, y, spend="8 USD")
+    learned = life.learn("t", api(ids), y, spend="8 USD")
     assert learned.receipt.gaps > 0
     assert learned.receipt.cells > 0
     assert learned.model.score(X, y) > 0.8
     assert life.balance().spent == pytest.approx(learned.receipt.cost)
-    again = thrifty.Source.from_callable(
-        ask, examples=ids[:40], features=["f0", "f1", "f2", "f3"], boolean=False, name="api",
-        prices="0.01 USD", on_failure="gap", tries=1, attempts=1, max_examples=1,
-    )  # fmt: skip
-    assert life.predict("t", again).receipt.gaps >= 2
+    assert life.predict("t", api(ids[:40])).receipt.gaps >= 2
     known = len(life.ledger.gaps())
     assert known >= 2
     assert (life.ledger.forget_gaps("api"), life.ledger.gaps()) == (known, [])

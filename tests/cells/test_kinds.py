@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from tests.market import ledger, seller
+from thrifty import kernels
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.bit_cells import Bit, BitCells, bits_of, bits_to_dict, read_bits
 from thrifty.errors import BadInput, BadParameter, MalformedAnswer, UnknownFeature
@@ -122,10 +123,6 @@ def test_tables_on_disk_hold_categories_too(tmp_path):
         assert there.categories[0] == ("y", "z", "x")
 
 
-def book():
-    return ledger()
-
-
 def test_a_provider_answers_categories_by_their_text():
     def ask(ids, names):
         return [[{"colour": "red" if i == "a" else "green", "n": 2}[n] for n in names] for i in ids]
@@ -133,10 +130,10 @@ def test_a_provider_answers_categories_by_their_text():
     source = seller(
         ask, ["a", "b"], ["colour", "n"], kinds={"colour": ["green", "red"], "n": "number"}
     )
-    assert Cells(source, ledger=book()).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
+    assert Cells(source, ledger=ledger()).get([0, 1], [0, 1]).tolist() == [[1, 2], [0, 2]]
     wrong = seller(ask, ["a"], ["colour"], kinds={"colour": ["green", "blue"]})
     with pytest.raises(MalformedAnswer, match="'red'"):
-        Cells(wrong, ledger=book()).get([0], [0])
+        Cells(wrong, ledger=ledger()).get([0], [0])
     with pytest.raises(BadInput, match="what can be answered"):
         seller(ask, ["a"], ["c"], kinds={"c": "category"})
 
@@ -178,14 +175,10 @@ def test_one_cell_answers_all_bits_of_its_feature(table):
             "value": lambda c: c,
         }[bit.test](column)
         np.testing.assert_array_equal(values[:, j], wanted.astype(float), bit.name)
-    packed = reader.columns(np.arange(1, 4), reader.columns(np.array([5]), _everyone(300))[0])
+    packed = reader.columns(
+        np.arange(1, 4), reader.columns(np.array([5]), kernels.mask_of_rows(np.arange(300), 300))[0]
+    )
     assert packed.shape == (3, 5)
-
-
-def _everyone(n):
-    from thrifty import kernels
-
-    return kernels.mask_of_rows(np.arange(n), n)
 
 
 def test_the_price_of_a_cell_is_a_fee_for_all_its_bits(table):

@@ -4,13 +4,14 @@ import itertools
 import json
 import os
 import random
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cells.price_lists import random_list
-from tests.market import ledger, seller
+from tests.market import both_ways, ledger, seller
 from thrifty import Budget, PriceList, Source
 from thrifty.cells.prices.cover import Cover, Offer
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
@@ -176,6 +177,18 @@ def test_rows_of_the_same_kind_are_priced_at_once():
         ({"derived": ["a"]}, "derived must be a mapping"),
         ({"fees": {"o": (1, [])}}, "paid for nothing"),
         ({"failed": "half"}, "0 to 1"),
+        ({"per_feature": {"a": "1 EUR", "b": "2 USD"}}, "one currency"),
+        ({"per_feature": {"a": "1 EUR", "b": 2}, "currency": "CHF"}, "one currency"),
+        ({"per_feature": {"a": 1}}, "every feature needs a price"),
+        ({"per_feature": [1, 2, 3]}, "expected 2 prices"),
+        ({"fees": {"p": 3}}, r"\(price, \[features\]\)"),
+        ({"derived": {"z": "a"}}, "none of the source's features"),
+        ({"derived": {"a": ("z", abs)}}, "none of the source's features"),
+        ({"derived": {"a": 3}}, "parent's name"),
+        ({"derived": {"b": "z"}}, "has no price"),
+        ({"valid_for": {"z": 3}}, "no feature here"),
+        ({"valid_for": {"a": -3}}, "above 0"),
+        ({"valid_for": "soon"}, "above 0"),
     ],
 )
 def test_bad_lists_say_what_is_wrong(given, message):
@@ -199,24 +212,15 @@ def test_a_list_in_json_is_read_and_refused(tmp_path):
 
 
 IDS = [f"p{i}" for i in range(5)]
-
-
-def readers(prices, features, **options):
-    """The same cells from a provider and from an array."""
-    provider = FakeProvider()
-    book = ledger()
-    paid = Cells(provider.source(IDS, features, prices=prices, **options), ledger=book, task="t")
-    table = np.array([[provider.value(e, f) for f in features] for e in IDS], dtype=np.uint8)
-    return provider, paid, Cells(Source.from_array(table, feature_names=features), prices)
+LAB = {
+    "per_feature": {"na": 5, "k": 5, "age": 1},
+    "orders": {"panel": (7, ["na", "k", "cl"])},
+    "fees": {"draw": (9, ["na", "k", "cl"])},
+}
 
 
 def test_an_order_fills_and_what_it_fills_beside_is_owned():
-    prices = PriceList(
-        {"na": 5, "k": 5, "age": 1},
-        orders={"panel": (7, ["na", "k", "cl"])},
-        fees={"draw": (9, ["na", "k", "cl"])},
-    )
-    provider, *both = readers(prices, ["na", "k", "cl", "age"])
+    provider, *both = both_ways(PriceList(**LAB), IDS, ["na", "k", "cl", "age"])
     for cells in both:
         assert cells.prices.tolist() == [14.0, 14.0, 16.0, 1.0]
         for rows, features, cost, n in (
@@ -256,9 +260,8 @@ def test_the_ledger_and_a_count_in_memory_agree_on_random_lists(seed):
     rng = random.Random(seed)
     names, given = random_list(rng)
     prices = PriceList(**given)
-    provider, paid, free = readers(
-        prices, names, concurrency=rng.randint(1, 3), max_examples=rng.randint(1, 4)
-    )
+    batches = {"concurrency": rng.randint(1, 3), "max_examples": rng.randint(1, 4)}
+    provider, paid, free = both_ways(prices, IDS, names, **batches)
     cost, tariff = 0.0, prices.tariff(names)
     for _ in range(4):
         rows = rng.sample(range(len(IDS)), rng.randint(1, 4))
@@ -281,40 +284,21 @@ def test_a_budget_holds_for_orders_and_refuses_nothing_that_fits():
     prices = PriceList(
         {"a": 3, "b": 3, "c": 3}, orders={"all": (7, ["a", "b", "c"])}, fees={"n": (2, ["a", "b"])}
     )
+    sold = FakeProvider().source(IDS, list("abc"), prices=prices, max_examples=2)
+    table = Source.from_array(np.zeros((5, 3), dtype=bool), feature_names="abc")
     for total, fits in ((45.0, True), (44.99, False)):
         budget = Budget(total=total)
-        provider = FakeProvider()
-        book = ledger(budget=budget)
-        cells = Cells(
-            provider.source(IDS, ["a", "b", "c"], prices=prices, max_examples=2),
-            ledger=book,
-            task="t",
-        )
-        free = Cells(
-            np.zeros((5, 3), dtype=bool),
-            PriceList(
-                [3, 3, 3], orders={"all": (7, ["x0", "x1", "x2"])}, fees={"n": (2, ["x0", "x1"])}
-            ),
-            ledger=ledger(budget=budget),
-        )
-        for reader in (cells, free):
-            if fits:
-                reader.get(range(5), [0, 1, 2])
-                assert reader.receipt().cost == 45.0
-                continue
-            with pytest.raises(BudgetExceeded):
-                reader.get(range(5), [0, 1, 2])
-            assert reader.receipt().cost == 0.0
+        for cells in (
+            Cells(sold, ledger=ledger(budget=budget), task="t"),
+            Cells(table, prices, ledger=ledger(budget=budget)),
+        ):
+            with nullcontext() if fits else pytest.raises(BudgetExceeded):
+                cells.get(range(5), [0, 1, 2])
+            assert cells.receipt().cost == (45.0 if fits else 0.0)
 
 
 def test_the_receipt_reads_like_a_laboratorys_bill():
-    prices = PriceList(
-        {"na": 5, "k": 5, "age": 1},
-        orders={"panel": (7, ["na", "k", "cl"])},
-        fees={"draw": (9, ["na", "k", "cl"])},
-        currency="USD",
-    )
-    _, *both = readers(prices, ["na", "k", "cl", "age"])
+    _, *both = both_ways(PriceList(**LAB, currency="USD"), IDS, ["na", "k", "cl", "age"])
     for cells in both:
         cells.get([0, 1], [0])
         cells.get([2], [0, 1])

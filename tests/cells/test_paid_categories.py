@@ -101,14 +101,8 @@ def test_every_malformed_answer_is_one_with_categories_too():
     for name, bad in malformed_answers():
         if name.startswith(("text-yes", "array-of-text", "frame-of-text")):
             continue  # text is an answer here
-        made = seller(
-            lambda ids, names, bad=bad: bad([[1, 0] for _ in ids], ids, names),
-            IDS[:3],
-            ["a", "b"],
-            name="look",
-            prices=1,
-            kinds={"a": ["no", "yes"]},
-        )
+        ask = lambda ids, names, bad=bad: bad([[1, 0] for _ in ids], ids, names)  # noqa: E731
+        made = seller(ask, IDS[:3], ["a", "b"], prices=1, kinds={"a": ["no", "yes"]})
         cells = Cells(made, ledger=ledger(), task="t")
         with pytest.raises(MalformedAnswer):
             cells.get(range(3), [0, 1])
@@ -140,14 +134,8 @@ def test_an_object_that_is_called_asynchronously_may_answer_in_words():
 
 def test_words_that_are_numbers_are_words():
     grades = ["3", "1", "2"]
-    made = seller(
-        lambda ids, names: [[int(e[1:]) % 3 + 1] for e in ids],
-        IDS,
-        ["grade"],
-        name="look",
-        prices=1,
-        kinds={"grade": grades},
-    )
+    ask = lambda ids, names: [[int(e[1:]) % 3 + 1] for e in ids]  # noqa: E731
+    made = seller(ask, IDS, ["grade"], prices=1, kinds={"grade": grades})
     got = Cells(made, ledger=ledger(), task="t").get(range(3), [0])[:, 0]
     assert [grades[int(v)] for v in got] == ["1", "2", "3"]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import thrifty
-from tests.market import ledger, seller
-from thrifty import Budget, PriceList, Source
+from tests.market import both_ways, ledger, seller
+from thrifty import Budget, PriceList
 from thrifty.cells.prices.money import amount_text, read_amount
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
 from thrifty.protocol import Cells
@@ -21,14 +21,6 @@ def paid(prices, features, provider=None, book=None, task="t", **options):
     provider = provider or FakeProvider()
     source = provider.source(IDS, features, prices=prices, **options)
     return Cells(source, ledger=book or ledger(), task=task)
-
-
-def both(prices, features):
-    """The same cells from a provider and from an array."""
-    provider = FakeProvider()
-    table = np.array([[provider.value(e, f) for f in features] for e in IDS], dtype=np.uint8)
-    free = Cells(Source.from_array(table, feature_names=features), prices)
-    return paid(prices, features, provider), free
 
 
 @pytest.mark.parametrize(
@@ -62,7 +54,7 @@ def test_a_call_larger_than_the_provider_takes_is_refused():
 
 def test_the_parent_of_derived_features_need_not_be_a_feature():
     prices = PriceList({"scan": 100}, derived={"bit0": "scan", "bit1": "scan"})
-    for cells in both(prices, ["bit0", "bit1"]):
+    for cells in both_ways(prices, IDS, ["bit0", "bit1"])[1:]:
         cells.get([0, 1], [0])
         cells.get([0, 1], [1])
         assert cells.receipt().cost == 200.0
@@ -124,29 +116,6 @@ def test_a_value_that_expires_within_a_task_stays_until_its_end():
     now[0] = 100.0
     cells.get([0], [0])
     assert provider.bill().calls == 1
-
-
-@pytest.mark.parametrize(
-    ("prices", "message"),
-    [
-        (PriceList({"a": "1 EUR", "b": "2 USD"}), "one currency"),
-        (PriceList({"a": "1 EUR", "b": 2}, currency="CHF"), "one currency"),
-        (PriceList({"a": 1}), "every feature needs a price"),
-        (PriceList([1, 2, 3]), "expected 2 prices"),
-        (PriceList(1, fees={"p": (1, ["a", "z"])}), "no feature here"),
-        (PriceList(1, fees={"p": 3}), r"\(price, \[features\]\)"),
-        (PriceList(1, derived={"z": "a"}), "none of the source's features"),
-        (PriceList(1, derived={"a": ("z", abs)}), "none of the source's features"),
-        (PriceList(1, derived={"a": 3}), "parent's name"),
-        (PriceList({"a": 1, "b": 1}, derived={"b": "z"}), "has no price"),
-        (PriceList(1, valid_for={"z": 3}), "no feature here"),
-        (PriceList(1, valid_for={"a": -3}), "above 0"),
-        (PriceList(1, valid_for="soon"), "above 0"),
-    ],
-)
-def test_a_price_list_that_does_not_fit_says_why(prices, message):
-    with pytest.raises(BadInput, match=message):
-        prices.tariff(["a", "b"])
 
 
 def test_currencies_are_not_mixed():

@@ -8,7 +8,6 @@ import pytest
 import thrifty
 from tests.market import ledger, seller
 from thrifty import Budget, ChatServer, PriceList, Question, Rates, Source, errors
-from thrifty.cells.sources.prompts import read_reply
 from thrifty.protocol import Cells
 from thrifty.testing.provider import LocalChatServer
 
@@ -234,33 +233,6 @@ def test_a_dry_run_shows_prompts_and_the_bill_and_calls_nobody():
     assert "Which ward" not in str(dry)
     with pytest.raises(errors.BadInput, match="no question"):
         source.dry_run(["height"])
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        ("", "wrote nothing"),
-        ("I cannot help with that.", "one of"),
-        ("No idea", "one of"),
-        ("yes or no", "one of"),
-        ("[1]", "one of"),
-        ('["yes", "no"]', "other"),
-        ('{"2": "yes"}', "did not answer"),
-        ('{"1": "yes", "2": "no"}', "other"),
-        ('{"1": "perhaps"}', "one of"),
-        ('{"1": 3}', "one of"),
-    ],
-)
-def test_a_reply_to_another_question_is_malformed(reply, message):
-    with pytest.raises(errors.MalformedAnswer, match=message):
-        read_reply(reply, [Question("Is it?")])
-
-
-@pytest.mark.parametrize("reply", ['{"1": "ten"}', '{"1": true}', '{"1": NaN}', "40 to 45"])
-def test_a_number_must_be_one(reply):
-    with pytest.raises(errors.MalformedAnswer, match="number"):
-        read_reply(reply, [Question("How many?", "number")])
-    assert math.isnan(read_reply('{"1": "unknown"}', [Question("How many?", "number")])[0])
 
 
 @pytest.mark.parametrize(

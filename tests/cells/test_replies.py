@@ -68,14 +68,28 @@ def test_the_longest_category_counts_and_numbered_lines_are_answers():
     assert read_reply("1. Yes\n2. 45 years\n3. surgery", [ILL, AGE, WARD]) == [1.0, 45.0, 0.0]
 
 
+NO_ANSWERS = {
+    "wrote nothing": [""],
+    "one of": ["I cannot help with that.", "No idea", "yes or no", "yes/no", "It depends", "[1]",
+               "{", "[[[[", "maybe yes", '{"1": "perhaps"}', '{"1": 3}'],
+    "other": ['["yes", "no"]', '{"1": "yes", "2": "no"}'],
+    "answered twice": ['{"1": "yes", "Q1": "no"}'],
+    "did not answer": ['{"2": "yes"}'],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "reply",
-    ["", "I cannot help with that.", "No idea", "yes or no", "yes/no", "It depends", "{", "[[[[",
-     '{"1": "yes", "2": "no"}', '{"1": "yes", "Q1": "no"}', "maybe yes"],
-)  # fmt: skip
-def test_what_is_no_answer_never_becomes_a_value(reply):
-    with pytest.raises(MalformedAnswer):
+    ("reply", "message"), [(reply, why) for why, replies in NO_ANSWERS.items() for reply in replies]
+)
+def test_what_is_no_answer_never_becomes_a_value(reply, message):
+    with pytest.raises(MalformedAnswer, match=message):
         read_reply(reply, [ILL])
+
+
+@pytest.mark.parametrize("reply", ['{"1": "ten"}', '{"1": true}', '{"1": NaN}', "40 to 45"])
+def test_a_number_must_be_one(reply):
+    with pytest.raises(MalformedAnswer, match="number"):
+        read_reply(reply, [AGE])
 
 
 def source(ask):

@@ -141,26 +141,24 @@ def test_targets_are_missed_no_more_often_than_allowed(kind, which):
     """40 runs at confidence .9: more than 9 misses have a probability below .008."""
     missed = 0
     for seed in range(40):
-        rng = np.random.default_rng(seed)
-        p, truth = models(kind, rng, 400)
+        p, truth = models(kind, np.random.default_rng(seed), 400)
         answered = p > 0.5
-        wrong = answered != truth
         target = {
-            "agree": lambda answered=answered: plan.agreement(400, 0.9),
-            "precision": lambda answered=answered: plan.precision_of(answered, 0.9),
-            "recall": lambda answered=answered: plan.recall_of(answered, 0.9),
-        }[which]()
-        doubt = np.where(answered, 1 - p, p)
-        done = certify(
-            target,
-            doubt,
-            answered.astype(int),
-            lambda rows, w=wrong: w[rows],
-            alpha=0.1,
-            rng=np.random.default_rng(1000 + seed),
-        )
-        missed += target.deficit(wrong, done.bought) > 1e-9
+            "agree": plan.agreement(400, 0.9),
+            "precision": plan.precision_of(answered, 0.9),
+            "recall": plan.recall_of(answered, 0.9),
+        }[which]
+        bought = bought_for(target, p, truth, 0.1, np.random.default_rng(1000 + seed))
+        missed += target.deficit(answered != truth, bought) > 1e-9
     assert missed <= 9
+
+
+def bought_for(target, p, truth, alpha, rng):
+    """The rows whose labels a certificate of these answers takes."""
+    answered = p > 0.5
+    wrong = answered != truth
+    doubt, codes = np.minimum(p, 1 - p), answered.astype(int)
+    return certify(target, doubt, codes, lambda rows: wrong[rows], alpha=alpha, rng=rng).bought
 
 
 def test_a_good_model_answers_most_rows_and_a_worthless_one_few():
@@ -168,16 +166,7 @@ def test_a_good_model_answers_most_rows_and_a_worthless_one_few():
     for kind in ("calibrated", "worthless"):
         rng = np.random.default_rng(3)
         p, truth = models(kind, rng, 4000)
-        wrong = (p > 0.5) != truth
-        done = certify(
-            plan.agreement(4000, 0.8),
-            np.minimum(p, 1 - p),
-            (p > 0.5).astype(int),
-            lambda rows, w=wrong: w[rows],
-            alpha=0.05,
-            rng=rng,
-        )
-        bought[kind] = done.bought.mean()
+        bought[kind] = bought_for(plan.agreement(4000, 0.8), p, truth, 0.05, rng).mean()
     assert bought["calibrated"] < 0.1 < 0.3 < bought["worthless"]
 
 

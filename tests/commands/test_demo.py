@@ -3,26 +3,20 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from thrifty.cli import app
+from tests.shell import run
 
 pytest.importorskip("matplotlib")
 
 
-def run(tmp_path, *options):
-    arguments = ["demo", "--tasks", "6", "--features", "80", "--quick", "--out", str(tmp_path)]
-    arguments += options
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    return result
+QUICK = ["demo", "--tasks", 6, "--features", 80, "--quick", "--out"]
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The folder of one demo, and what it said: for tests that only look."""
     folder = tmp_path_factory.mktemp("demo")
-    return folder, json.loads(run(folder, "--json").stdout)
+    return folder, json.loads(run(*QUICK, folder, "--json").stdout)
 
 
 def test_json_adds_up(ran):
@@ -39,15 +33,14 @@ def test_json_adds_up(ran):
 
 @pytest.mark.slow
 def test_people_get_sentences_and_the_path_of_the_picture(tmp_path):
-    text = " ".join(run(tmp_path).output.split())
+    text = " ".join(run(*QUICK, tmp_path).output.split())
     assert "Ten questions about handwritten digits" in text and "766.08" in text
     assert "6 of 6 trees equal the hidden target" in text
     assert "bill.png" in text and "bound" in text
 
 
 def test_too_few_features_is_said(tmp_path):
-    result = CliRunner().invoke(app, ["demo", "--features", "3"])
-    assert result.exit_code == 2
+    assert run("demo", "--features", 3, ok=False).exit_code == 2
 
 
 def test_ten_answers_share_the_pixels_of_a_scan(ran):

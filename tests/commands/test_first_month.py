@@ -6,11 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
 from tests.shell import run
-from thrifty.cli import app
 from thrifty.commands.options import in_commands
 
 pd = pytest.importorskip("pandas")
@@ -66,9 +64,7 @@ def test_on_a_terminal_learn_asks_what_it_may_cost(ward, monkeypatch):
     text = (ward / "clinic.yaml").read_text().replace("budget: 3000 EUR\n", "")
     file.write_text(text.replace(", spend: 1500 EUR", ""))
     monkeypatch.setattr("thrifty.commands.learn._on_a_terminal", lambda: True)
-    typed = ["learn", str(file), "--task", "ill", "--store", str(ward / "t.db")]
-    asked = CliRunner().invoke(app, typed, input="700 EUR\n")
-    assert asked.exit_code == 0, f"{asked.output}{asked.exception!r}"
+    asked = run("learn", file, "--task", "ill", "--store", ward / "t.db", answers="700 EUR\n")
     assert "Everything would cost 6,000 EUR" in asked.stderr and "at most" in asked.stderr
     spent = json.loads(run("bill", ward / "t.db", "--json").stdout)["spent"]
     assert 0 < spent <= 700

@@ -4,10 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests import shell
 from thrifty.commands.options import in_commands
 
 pytest.importorskip("pandas")
@@ -46,9 +45,8 @@ def write(path, n, seed, label=True, drop=(), add=(), spellings=("Ja", "ja", "NE
     return ill
 
 
-def run(*arguments, ok=True):
-    asked = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
+def run(*typed, **how):
+    asked = shell.run(*typed, **how)
     return asked, in_commands(f"{asked.stderr}{asked.exception or ''}")
 
 
@@ -208,10 +206,8 @@ def test_a_code_for_gaps_is_no_class(clinic):
     (clinic / "jan.csv").write_text(text, encoding="utf-8-sig")
     assert "have no label" in run(*LEARN, "--na", "-")[1]
     with thrifty.Lifetime.open("jan.db") as life:
-        assert sorted(str(c).lower().strip() for c in life["Sepsis"].model.classes_) == [
-            "ja",
-            "nein",
-        ]
+        classes = {str(c).lower().strip() for c in life["Sepsis"].model.classes_}
+        assert classes == {"ja", "nein"} and len(life["Sepsis"].model.classes_) == 2
 
 
 def test_an_interview_takes_gaps_and_words_as_learning_took_them(clinic):
@@ -233,6 +229,5 @@ def test_an_interview_takes_gaps_and_words_as_learning_took_them(clinic):
 
 def test_an_interview_answers_in_commands(clinic):
     run(*LEARN)
-    typed = ["ask", "jan.db", "--task", "Sepsis"]
-    said = CliRunner().invoke(app, typed, input="hoch\nq\n").output
+    said = run("ask", "jan.db", "--task", "Sepsis", answers="hoch\nq\n")[0].output
     assert "is a number; got 'hoch'. return alone says" in said and "skip()" not in said

@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests.shell import run
 
 N, WIDTH = 240, 9
 PRICES = thrifty.PriceList(
@@ -104,11 +103,7 @@ def test_the_command_knows_what_is_empty(tmp_path):
     cost = {}
     for known in ([], ["--gaps-known"]):
         store = tmp_path / f"{len(known)}.db"
-        told = CliRunner().invoke(
-            app,
-            ["learn", str(tmp_path / "ward.csv"), "--label", "ill", "--spend", "100 %",
-             "--store", str(store), *known],
-        )  # fmt: skip
-        assert told.exit_code == 0, told.output
+        typed = ["--label", "ill", "--spend", "100 %", "--store", store, *known]
+        run("learn", tmp_path / "ward.csv", *typed)
         cost[len(known)] = thrifty.Lifetime.open(store).balance().spent
     assert cost[1] <= mask.sum() < cost[0]

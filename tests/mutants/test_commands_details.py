@@ -7,13 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 import paper_tables.__main__ as reproduce
 import thrifty
+from tests.shell import run
 from thrifty.certified.certify import _too_few
 from thrifty.certified.plan import least_checks
-from thrifty.cli import app
 from thrifty.commands.demo import Stream
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import _function, _with_points
@@ -59,9 +58,8 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
     X = rng.normal(size=(80, 3))
     with thrifty.Lifetime(store=str(tmp_path / "ward.db"), random_state=0) as life:
         life.learn("ill", X, X @ [3, 1, 1] > 0, spend="100 %")
-    command = ["ask", str(tmp_path / "ward.db"), "--task", "ill", *sure]
-    done = CliRunner().invoke(app, command, input="9\n9\n9\nq\n")
-    assert done.exit_code == 0 and "ill: " in done.output
+    done = run("ask", tmp_path / "ward.db", "--task", "ill", *sure, answers="9\n9\n9\nq\n")
+    assert "ill: " in done.output
     assert done.output.count("price 1") == (1 if sure else 3)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import html
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -50,9 +51,9 @@ def in_doubt(path: Path | str) -> None:
 class Site:
     """The app behind its guard, with a client that knows the token."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, look: Callable[[], LifetimeView] | None = None) -> None:
         self.path = path
-        self.watcher = Watcher(Reader(str(path)).look)
+        self.watcher = Watcher(look or Reader(str(path)).look)
         self.watcher.look_once()
         app = Guard(make_app(self.watcher, str(path)), PORT, TOKEN)
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE)
@@ -166,11 +167,7 @@ def test_nothing_but_get(site: Site) -> None:
 
 
 def test_the_table_is_filtered_sorted_and_paged(view: LifetimeView) -> None:
-    watcher = Watcher(lambda: view)
-    watcher.look_once()
-    app = Guard(make_app(watcher, "life.db"), PORT, TOKEN)
-    site = Site.__new__(Site)
-    site.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE)
+    site = Site("life.db", lambda: view)
     found = site.ask("GET", "/api/tasks?sort=2&down=true&text=TASK-001").json()
     cells = [row[2] for row in found["rows"]]
     assert found["total"] == 10 and cells == sorted(cells, reverse=True)
@@ -205,14 +202,9 @@ def test_a_store_in_trouble_keeps_the_last_state_on_show(view: LifetimeView) -> 
 
 def test_no_page_waits_for_the_store(view: LifetimeView) -> None:
     looks: list[None] = []
-    watcher = Watcher(lambda: looks.append(None) or view)
-    watcher.look_once()
-    watcher.draw_once()
-    site = Site.__new__(Site)
-    app = Guard(make_app(watcher, "life.db"), PORT, TOKEN)
-    site.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE)
-    addresses = [*PAGES, "/api/live", "/api/tasks", "/api/tasks/1", "/api/representation"]
-    for address in addresses:
+    site = Site("life.db", lambda: looks.append(None) or view)
+    site.watcher.draw_once()
+    for address in [*PAGES, "/api/live", "/api/tasks", "/api/tasks/1", "/api/representation"]:
         assert site.ask("GET", address).status_code == 200
     assert len(looks) == 1, "a page must be answered from what was seen, not look at the store"
 

@@ -11,11 +11,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
 from tests.market import seller
-from thrifty.cli import app
+from tests.shell import run
 from thrifty.errors import BadInput, StoreBusy, StoreError
 from thrifty.stores import MemoryStore, SQLiteStore, copy_store, copying, open_store
 from thrifty.testing import FakeProvider
@@ -213,11 +212,10 @@ def test_every_table_is_copied():
 def test_the_command_says_what_was_copied(tmp_path, postgres):
     clinic(tmp_path / "a.db")
     url = postgres.new_database()
-    asked = CliRunner().invoke(app, ["store", "copy", str(tmp_path / "a.db"), url])
-    assert asked.exit_code == 0 and "counted and hashed on both sides" in asked.output
+    asked = run("store", "copy", tmp_path / "a.db", url)
+    assert "counted and hashed on both sides" in asked.output
     assert "Go on in the new store alone" in asked.output
-    asked = CliRunner().invoke(app, ["store", "copy", url, str(tmp_path / "c.db"), "--json"])
-    assert '"lifetimes"' in asked.output
+    assert '"lifetimes"' in run("store", "copy", url, tmp_path / "c.db", "--json").output
     held = sqlite3.connect(tmp_path / "c.db").execute("SELECT COUNT(*) FROM tasks").fetchone()
     assert held == (2,)
 
@@ -225,7 +223,7 @@ def test_the_command_says_what_was_copied(tmp_path, postgres):
 def test_a_backup_to_a_server_says_what_to_do(tmp_path):
     clinic(tmp_path / "a.db")
     url = "postgresql://me:secret@server/clinic"
-    asked = CliRunner().invoke(app, ["store", "backup", str(tmp_path / "a.db"), url])
+    asked = run("store", "backup", tmp_path / "a.db", url, ok=False)
     assert isinstance(asked.exception, BadInput) and "thrifty store copy" in str(asked.exception)
     assert "secret" not in str(asked.exception)
     assert open_store(None).lifetimes() == []
