@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.cells import Cells
-from thrifty.cells.cells import Looks
+from thrifty.cells.cells import Charges
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput, BadParameter
 
@@ -273,27 +273,27 @@ def _needed(module: str, extra: str) -> ModuleType:
 
 
 @dataclass(frozen=True, eq=False)
-class LookedCells:
-    """Which cells an attempt looked at: row masks by feature, or all of them.
+class ChargedCells:
+    """Which cells an attempt read: row masks by feature, or all of them.
 
-    ``paid``: look by look, where prices have orders, so that the same orders are paid again.
+    ``paid``: charge by charge, where prices have orders, so that the same orders are paid again.
     """
 
     features: NDArray[np.int64]
     masks: NDArray[np.uint64]
     everything: bool
-    paid: Looks = ()
+    paid: Charges = ()
 
     @classmethod
-    def at(cls, cells: Cells) -> LookedCells:
+    def at(cls, cells: Cells) -> ChargedCells:
         """What went through this reader."""
         touched = cells.meter.touched
         features = np.flatnonzero(touched.any(axis=1))
-        return cls(features, touched[features], cells.meter.everything, cells.paid_looks)
+        return cls(features, touched[features], cells.meter.everything, cells.paid_charges)
 
     def replay(self, cells: Cells) -> None:
-        """Look at the same cells through another reader, which counts them by what it owns."""
-        cells.look_again(self.paid)
+        """Read the same cells through another reader, which counts them by what it owns."""
+        cells.charge_again(self.paid)
         for i in range(len(self.features)):
             cells.meter.charge(self.features[i : i + 1], self.masks[i])
         if self.everything:

@@ -17,7 +17,7 @@ from thrifty.testing import FakeProvider
 ROWS = 70
 
 
-def random_door(seed: int) -> tuple[Cells, list[str], random.Random]:
+def random_reader(seed: int) -> tuple[Cells, list[str], random.Random]:
     rng = random.Random(seed)
     names, parts = random_list(rng)
     prices = PriceList(**{key: value for key, value in parts.items() if value})
@@ -27,7 +27,7 @@ def random_door(seed: int) -> tuple[Cells, list[str], random.Random]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_margins_are_one_bill_for_each_feature(seed):
-    cells, names, rng = random_door(seed)
+    cells, names, rng = random_reader(seed)
     every = np.arange(len(names))
     for _ in range(4):
         some = rng.sample(range(len(names)), rng.randint(1, len(names)))
@@ -40,7 +40,7 @@ def test_margins_are_one_bill_for_each_feature(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_prices_after_a_path_are_those_of_a_row_that_went_down_it(seed):
-    cells, names, rng = random_door(seed)
+    cells, names, rng = random_reader(seed)
     asked = rng.sample(range(len(names)), rng.randint(1, len(names) - 1))
     found = cells.prices_after(asked)
     if found is cells.prices:
@@ -84,7 +84,7 @@ def test_bits_of_a_cell_that_is_there_cost_nothing_more():
     assert bits.price_between(na.tolist(), [int(np.flatnonzero(bits.parents == 2)[0])]) == 3.0
 
 
-def test_a_matched_door_counts_in_its_own_features():
+def test_a_matched_reader_counts_in_its_own_features():
     names = ["na", "k"]
     source = Source.from_array(np.ones((3, 2)), feature_names=names)
     prices = PriceList(None, orders={"panel": (5, names)}, fees={"draw": (1, names)})

@@ -25,7 +25,7 @@ def truth(provider, ids=IDS, features=FEATURES):
     return np.array([[provider.value(e, f) for f in features] for e in ids])
 
 
-def test_a_paid_door_gives_what_an_array_gives():
+def test_a_paid_reader_gives_what_an_array_gives():
     """get, columns and everything, bit for bit, and the same receipt."""
     provider = FakeProvider()
     table = truth(provider)

@@ -14,7 +14,7 @@ NAMES = ["age", "dose"]
 PRICES = PriceList([2, 3], fees={"draw": (4, NAMES)})
 VALUES = np.array([[30.0, 1.0], [40.0, 2.0], [50.0, 3.0], [60.0, 4.0]])
 #: what changes a reader of a table that others bought from meanwhile
-CHANGES = {"is_another_call", "look_again", "own"}
+CHANGES = {"is_another_call", "charge_again", "own"}
 MEMBERS = sorted(name for name in vars(Cells) if not name.startswith("_"))
 #: what the methods are called with, by the names of their parameters
 GIVEN = {
@@ -51,7 +51,7 @@ def over(cells: Cells) -> BitCells:
     return BitCells(cells, bits_of(cells))
 
 
-DOORS = {
+READERS = {
     "table": whole,
     "matched": matched,
     "paid": paid,
@@ -69,12 +69,12 @@ def said(reader: Cells, name: str) -> object:
     return member(**{p: GIVEN[p] for p in inspect.signature(member).parameters})
 
 
-@pytest.mark.parametrize("which", DOORS)
+@pytest.mark.parametrize("which", READERS)
 @pytest.mark.parametrize(
     "name", [m for m in MEMBERS if m not in {*CHANGES, "columns", "everything"}]
 )
 def test_every_reader_answers_whatever_it_is_asked(which, name):
-    said(DOORS[which](), name)
+    said(READERS[which](), name)
 
 
 @pytest.mark.parametrize("name", ["columns", "everything"])

@@ -85,7 +85,7 @@ def test_json_names_the_rows_without_an_answer(ward):
     assert all(said["probabilities"][i] is None for i in said["unanswered"])
 
 
-def test_several_tasks_in_one_walk(tmp_path):
+def test_several_tasks_in_one_pass(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
     names = ["a", "b", "c", "d"]

@@ -105,14 +105,14 @@ def test_a_value_is_as_old_as_its_answer(monkeypatch):
         full[0] = len(asked) == 1
         return GOOD
 
-    def door(task):
+    def reader_of(task):
         source = seller(ask, ["p"], ["a"], prices=PriceList(2, valid_for=60.0))
         return Cells(source, ledger=ledger, task=task)
 
     with pytest.raises(StoreUnwritable):
-        door("t").get([0], [0])
+        reader_of("t").get([0], [0])
     full[0] = False
     now[0] += 1000
-    assert door("u").get([0], [0]).tolist() == GOOD
+    assert reader_of("u").get([0], [0]).tolist() == GOOD
     assert len(asked) == 2, "the first had expired"
     assert ledger.balance().spent == 4 and ledger.open_purchases() == []

@@ -35,7 +35,7 @@ def ledger(where=None, **options) -> Ledger:
     return Ledger(store.book("test", {"family": "Test"}, {}), **options)
 
 
-def door(fn, of, *, task="t", **options) -> Cells:
+def reader_of(fn, of, *, task="t", **options) -> Cells:
     options.setdefault("attempts", 1)
     options.setdefault("prices", 1)
     source = seller(fn, IDS, FEATURES, **options)
@@ -50,15 +50,15 @@ def test_a_refused_repetition_stays_in_doubt_under_its_key(repeated, tmp_path):
     provider = FakeProvider(idempotent=True, faults=["error-after", repeated, "refuse"])
     of = ledger(tmp_path / "clinic.db")
     with pytest.raises(PurchaseInDoubt):
-        door(provider, of, idempotent=True).get([0, 1], [0])
+        reader_of(provider, of, idempotent=True).get([0, 1], [0])
     (first,) = of.open_purchases()
     for _ in range(2):
         with pytest.raises(PurchaseInDoubt):
-            door(provider, of, idempotent=True).get([0, 1], [0])
+            reader_of(provider, of, idempotent=True).get([0, 1], [0])
         (still,) = of.open_purchases()
         assert (still.id, still.key, still.status) == (first.id, first.key, "doubt")
         assert (of.balance().reserved, of.balance().spent) == (2, 0), "its money is not freed"
-    door(provider, of, idempotent=True).get([0, 1], [0])
+    reader_of(provider, of, idempotent=True).get([0, 1], [0])
     assert provider.bill().twice == []
     assert of.open_purchases() == []
     assert (of.balance().reserved, of.balance().spent) == (0, 2)
@@ -111,7 +111,7 @@ async def leaves_later(ids, names):
 def test_a_call_that_is_cancelled_from_inside_is_in_doubt(fn, error):
     of = ledger()
     with pytest.raises(error):
-        door(fn, of).get([0, 1, 2], [0, 1])
+        reader_of(fn, of).get([0, 1, 2], [0, 1])
     assert [p.status for p in of.open_purchases()] == ["doubt"]
     assert of.balance().reserved == 6
 
@@ -125,8 +125,8 @@ def test_no_tree_is_learned_from_cells_that_nobody_answered():
 
 
 def test_after_buying_every_cell_is_there_or_it_is_an_error(monkeypatch):
-    """Whatever makes the window end early, the door does not open on unanswered cells."""
-    cells = door(FakeProvider().ask, ledger())
+    """Whatever makes the window end early, no reader is given unanswered cells."""
+    cells = reader_of(FakeProvider().ask, ledger())
     buyer = cells._account._buyer
 
     async def nothing(*_):
@@ -153,7 +153,7 @@ def test_a_clock_that_is_ahead_does_not_end_a_purchase_of_a_living_process(tmp_p
                 time.sleep(0.01)
             return provider(ids, names)
 
-        door(slow, ledger(path)).get([0], [0])
+        reader_of(slow, ledger(path)).get([0], [0])
 
     pid = tools.in_child(buyer)
     while not begun.exists():
@@ -164,7 +164,7 @@ def test_a_clock_that_is_ahead_does_not_end_a_purchase_of_a_living_process(tmp_p
         ahead.resolve(1, "not-billed")
     go_on.touch()
     assert tools.wait_for(pid) == 0
-    door(provider.ask, ahead).get([0], [0])
+    reader_of(provider.ask, ahead).get([0], [0])
     assert provider.bill().twice == []
 
 
@@ -176,7 +176,7 @@ def test_a_stopped_process_is_alive(tmp_path, tools):
 
     def buyer():
         on_point(lambda p: os.kill(os.getpid(), signal.SIGSTOP) if p == "before-call" else None)
-        door(provider.ask, ledger(path)).get([0], [0])
+        reader_of(provider.ask, ledger(path)).get([0], [0])
 
     pid = tools.in_child(buyer)
     os.waitpid(pid, os.WUNTRACED)
@@ -203,7 +203,7 @@ def test_the_intent_is_looked_at_again_right_before_the_call(tmp_path, monkeypat
 
     on_point(resolved_meanwhile)
     try:
-        door(provider.ask, of).get([0], [0])
+        reader_of(provider.ask, of).get([0], [0])
     finally:
         on_point(None)
     assert provider.bill().calls == 1
@@ -222,10 +222,10 @@ def test_a_late_answer_is_kept_and_says_so(tmp_path):
 
     of = ledger(path)
     with pytest.warns(UserWarning, match="late"):
-        values = door(ask, of).get([0], [0])
+        values = reader_of(ask, of).get([0], [0])
     assert values[0, 0] == provider.value("p0", "a")
     assert of.balance().spent == 1
-    door(provider.ask, ledger(path)).get([0], [0])
+    reader_of(provider.ask, ledger(path)).get([0], [0])
     assert provider.bill().twice == []
 
 
@@ -235,12 +235,12 @@ def test_a_late_answer_for_what_was_bought_again_is_booked_as_spent(tmp_path):
     def ask(ids, names):
         with from_another_machine():
             ledger(path).resolve(1, "not-billed")
-            door(provider.ask, ledger(path), task="other").get([0], [0])
+            reader_of(provider.ask, ledger(path), task="other").get([0], [0])
         return provider(ids, names)
 
     of = ledger(path)
     with pytest.warns(UserWarning, match="late"):
-        door(ask, of).get([0], [0])
+        reader_of(ask, of).get([0], [0])
     assert of.balance().spent == 2, "both were billed, and the ledger says so"
 
 
@@ -256,7 +256,7 @@ def test_waiting_for_the_rate_is_part_of_the_lease(tmp_path, monkeypatch):
 
     on_point(long_wait)
     try:
-        door(provider.ask, of, timeout=30).get([0], [0])
+        reader_of(provider.ask, of, timeout=30).get([0], [0])
     finally:
         on_point(None)
     (bought,) = of.book.read(lambda pages: pages.purchases())
@@ -285,11 +285,11 @@ class HostileFrame:
 def test_an_answer_that_cannot_be_converted_is_malformed(answer, tmp_path):
     of = ledger(tmp_path / "clinic.db")
     with pytest.raises(MalformedAnswer):
-        door(lambda ids, names: answer, of).get([0], [0])
+        reader_of(lambda ids, names: answer, of).get([0], [0])
     assert [p.status for p in of.open_purchases()] == ["malformed"]
     provider = FakeProvider()
-    door(provider.ask, ledger(tmp_path / "another.db")).get([0], [0])
-    door(provider.ask, of).get([1], [0])
+    reader_of(provider.ask, ledger(tmp_path / "another.db")).get([0], [0])
+    reader_of(provider.ask, of).get([1], [0])
 
 
 # -- money at any size ----------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_repeating_doubts_minds_the_concurrency():
     plain = FakeProvider(faults=["error"] * 6)
     for i in range(6):
         with pytest.raises(PurchaseInDoubt):
-            door(plain.ask, of).get([i], [0])
+            reader_of(plain.ask, of).get([i], [0])
     provider, lock = FakeProvider(idempotent=True), threading.Lock()
     at_once = most = 0
 
@@ -360,6 +360,6 @@ def test_repeating_doubts_minds_the_concurrency():
             at_once -= 1
         return provider(ids, names, idempotency_key)
 
-    door(counting, of, idempotent=True, concurrency=2).get([0], [0])
+    reader_of(counting, of, idempotent=True, concurrency=2).get([0], [0])
     assert of.open_purchases() == []
     assert (provider.bill().calls, most) == (6, 2)

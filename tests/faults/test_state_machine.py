@@ -88,7 +88,7 @@ class LedgerMachine(RuleBasedStateMachine):
         book = self.store.book("test", {"family": "Test"}, {})
         self.ledger = Ledger(book, clock=lambda: self.world.now)
 
-    def door(self) -> Cells:
+    def reader(self) -> Cells:
         source = seller(self.world.ask, IDS, FEATURES, prices=PRICES, max_examples=2, attempts=1)
         return Cells(source, ledger=self.ledger, task="t")
 
@@ -108,7 +108,7 @@ class LedgerMachine(RuleBasedStateMachine):
         rows, features = what
         self.world.fault = ""
         stuck = self.in_doubt(rows, features)
-        cells = self.door()
+        cells = self.reader()
         try:
             values = cells.get(rows, features)
         except PurchaseInDoubt:
@@ -123,11 +123,11 @@ class LedgerMachine(RuleBasedStateMachine):
         rows, features = what
         self.world.fault = ""
         try:
-            first = self.door().get(rows, features)
+            first = self.reader().get(rows, features)
         except PurchaseInDoubt:
             return
         calls, spent = self.world.calls, self.ledger.balance().spent
-        assert (self.door().get(rows, features) == first).all()
+        assert (self.reader().get(rows, features) == first).all()
         assert (self.world.calls, self.ledger.balance().spent) == (calls, spent)
 
     @rule(what=cells_of, fault=st.sampled_from(["refuse", "error-after", "malformed"]))
@@ -135,7 +135,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.world.fault = fault
         calls = self.world.calls
         try:
-            self.door().get(*what)
+            self.reader().get(*what)
         except (NotBilled, PurchaseInDoubt, MalformedAnswer):
             return
         assert self.world.calls == calls, "it must have known everything"
@@ -159,7 +159,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
         on_point(hook)
         try:
-            self.door().get(*what)
+            self.reader().get(*what)
         except BaseException as error:
             if not (isinstance(error, PurchaseInDoubt | Crash | StoreError) or _is_crash(error)):
                 raise

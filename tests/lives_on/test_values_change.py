@@ -80,19 +80,19 @@ def test_a_provider_may_give_newer_values():
     def ask(ids, names):
         return [[given[n] for n in names] for _ in ids]
 
-    def door(book, values, prices, task):
+    def reader_of(book, values, prices, task):
         lab = seller(ask, ["p"], ["a", "b"], boolean=False, prices=prices, values=values)
         return Cells(lab, ledger=Ledger(book), task=task)
 
     whole = thrifty.PriceList(None, orders={"panel": (5, ["a", "b"])})
     single = thrifty.PriceList({"a": 1, "b": 1})
     book = MemoryStore().book("test", {}, {})
-    assert door(book, "fixed", single, "t").get([0], [0]).tolist() == [[0.0]]
+    assert reader_of(book, "fixed", single, "t").get([0], [0]).tolist() == [[0.0]]
     given["a"] = 7.0
     # b comes with a, in one order: a has changed
-    cells = door(book, "newest", whole, "u")
+    cells = reader_of(book, "newest", whole, "u")
     assert cells.get([0], [1]).tolist() == [[1.0]]
-    now = door(book, "newest", single, "v").get([0], [0, 1]).tolist()
+    now = reader_of(book, "newest", single, "v").get([0], [0, 1]).tolist()
     assert now in ([[7.0, 1.0]], [[0.0, 1.0]])
 
 

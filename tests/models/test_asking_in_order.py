@@ -133,7 +133,7 @@ def test_worth_weighs_the_fall_of_the_loss_against_its_price(made):
         assert total <= rival.cost.mean() + costs[y, decided].mean() + 0.3
 
 
-def test_dear_errors_are_asked_about_more(made):
+def test_expensive_errors_are_asked_about_more(made):
     prefixes, X, _ = made
     few, many = (
         asked(prefixes, X, stop=thrifty.Worth(errors=[c, c])).cost.mean() for c in (1, 500)

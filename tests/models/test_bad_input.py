@@ -36,10 +36,10 @@ def by_itself(X, y, estimator=None, **given):
     return thrifty.ModelClassifier(estimator, **given).fit(X, y).predict_proba(X)
 
 
-DOORS = pytest.mark.parametrize("learn", [by_lifetime, by_itself])
+READERS = pytest.mark.parametrize("learn", [by_lifetime, by_itself])
 
 
-@DOORS
+@READERS
 @pytest.mark.parametrize(
     ("estimator", "said"),
     [
@@ -53,7 +53,7 @@ def test_estimators_that_lack_something(learn, estimator, said) -> None:
         learn(*people(), estimator)
 
 
-@DOORS
+@READERS
 @pytest.mark.parametrize(
     ("column", "said"),
     [
@@ -74,7 +74,7 @@ def test_columns_that_are_no_features(learn, column, said) -> None:
         learn(X.assign(odd=column), y)
 
 
-@DOORS
+@READERS
 @pytest.mark.parametrize(
     ("X", "said"),
     [
@@ -90,7 +90,7 @@ def test_arrays_that_are_no_features(learn, X, said) -> None:
         learn(X, people()[1])
 
 
-@DOORS
+@READERS
 @pytest.mark.parametrize(
     ("y", "said"),
     [
@@ -116,7 +116,7 @@ def test_an_estimator_by_itself_leaves_no_row_out(y, said) -> None:
         by_itself(people()[0], y)
 
 
-@DOORS
+@READERS
 def test_a_spend_too_small_names_one_that_works(learn) -> None:
     X, y = people()
     wide = np.random.default_rng(0).random((N, 40)) < 0.3

@@ -51,7 +51,7 @@ def test_a_cheap_one_that_says_nothing_is_left_out():
     assert np.mean(life.predict("y", X[600:]).values == y[600:]) > 0.9
 
 
-def test_an_updated_model_keeps_its_stairs_and_so_does_one_without_some_rows(tmp_path):
+def test_an_updated_model_keeps_its_cascade_and_so_does_one_without_some_rows(tmp_path):
     """Next month costs what this month did: the expensive one after some cheap answers."""
     X, y = answers(noise=0.1)
     with thrifty.Lifetime(prices=prices(), random_state=0, store=tmp_path / "s.db") as life:

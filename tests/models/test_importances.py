@@ -44,7 +44,7 @@ def test_importances_stand_in_the_order_of_the_features(estimator):
     assert found[1] > found[2] > found[0]
 
 
-def test_permutation_importances_are_from_rows_left_out():
+def test_permutation_importances_are_from_held_out_rows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, size=300)
     forest = RandomForestClassifier(100, min_samples_leaf=2)

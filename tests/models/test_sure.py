@@ -78,7 +78,7 @@ def learned(n=1500, seed=3, noisy=0.5):
     return life, X[n:], y[n:]
 
 
-def test_the_receipt_states_what_was_seen_on_rows_left_out():
+def test_the_receipt_states_what_was_seen_on_held_out_rows():
     life, X, _ = learned()
     got = life.predict("ill", X, stop=thrifty.Sure(0.9))
     assert "held-out rows that were sure" in got.receipt.promise

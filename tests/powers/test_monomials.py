@@ -48,7 +48,7 @@ def test_the_root_of_a_known_square_is_known():
     assert life.learn("root", Z, Z[:, 3] * Z[:, 5]).route == "reused"
 
 
-def test_features_seen_are_a_rung_of_their_own():
+def test_features_seen_are_a_stage_of_their_own():
     X = table()
     life = thrifty.Lifetime(thrifty.Monomials(max_degree=6))
     life.learn("product", X, X[:, 3] * X[:, 5] * X[:, 7])

@@ -45,7 +45,7 @@ def test_scratch_then_reuse(low, high):
     assert repr(again.model) == "x3 * x5 * x7 + x5^3" and len(life.representation) == 2
 
 
-def test_features_seen_are_a_rung_of_their_own():
+def test_features_seen_are_a_stage_of_their_own():
     X = table()
     life = thrifty.Lifetime(thrifty.Polynomials(3, 2))
     life.learn("product", X, 2 * X[:, 3] * X[:, 7])

@@ -42,7 +42,7 @@ def new_rows(seed=1, n=200):
 
 
 @pytest.mark.slow
-def test_one_walk_serves_all_tasks_for_fewer_cells_than_one_after_another(life):
+def test_one_pass_serves_all_tasks_for_fewer_cells_than_one_after_another(life):
     """Cells for each answer that stops as sure; one after another reads what others bought, too.
 
     Cells alone would not compare them: more rows are sure in one pass (.79 of them, .63 without).

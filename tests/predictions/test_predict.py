@@ -132,7 +132,7 @@ def test_learners_that_learn_all_or_nothing_refuse_spend(kind):
     assert "more" not in life
 
 
-def test_a_door_knows_what_is_left_and_what_cells_would_cost():
+def test_a_reader_knows_what_is_left_and_what_cells_would_cost():
     cells = thrifty.protocol.Cells(np.ones((10, 4), dtype=bool), prices=[1, 2, 3, 4], spend=12.0)
     assert cells.allowance == 12.0 and cells.price_of([0, 1], [1, 3]) == 12.0
     cells.get([0], [3])
@@ -209,7 +209,7 @@ def test_rows_that_are_owned_are_answered_without_money():
     assert made.values[made.answered].tolist() == y
 
 
-def test_an_example_that_is_too_dear_does_not_take_the_others_with_it():
+def test_an_example_that_is_too_expensive_does_not_take_the_others_with_it():
     provider = FakeProvider()
     ids = [f"p{i}" for i in range(40)]
     y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]

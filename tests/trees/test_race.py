@@ -119,7 +119,7 @@ def test_many_prices_of_a_price_aware_gain():
         assert cells.receipt().cost < 0.5 * len(X) * prices.sum()
 
 
-def test_a_dear_feature_that_cannot_win_is_never_bought():
+def test_an_expensive_feature_that_cannot_win_is_never_bought():
     rng = np.random.default_rng(1)
     X = rng.random((500, 12)) < 0.5
     prices = np.where(np.arange(12) == 11, 1e6, 1.0)

@@ -74,21 +74,21 @@ class FreeAccount:
         #: what went through, a bit per cell
         self.meter = Meter(source.n_examples, source.n_features, owned, self._absent)
         #: reads that cost something, in their order, where orders make that matter
-        self.paid_looks: list[tuple[NDArray[np.int64], NDArray[np.uint64]]] = []
+        self.paid_charges: list[tuple[NDArray[np.int64], NDArray[np.uint64]]] = []
         self._spent, self._lines = 0, Lines()
         self._row_costs = np.zeros(source.n_examples, dtype=np.int64)
 
     def own(self, owned: Owned) -> None:
         """Others have paid for some of it meanwhile: what was looked at is counted again."""
-        before, looks = self.meter, self.paid_looks
+        before, charges = self.meter, self.paid_charges
         self._limits, self._used = Limits(), 0  # it was within its limits when it cost more
         self._begin(owned)
-        for columns, mask in looks:
-            self.look(columns, mask)
+        for columns, mask in charges:
+            self.charge(columns, mask)
         if before.everything:
-            self._look_at_everything()
+            self._charge_everything()
         for f in before.touched_features.tolist():
-            self.look(np.array([f]), before.touched[f])
+            self.charge(np.array([f]), before.touched[f])
 
     def left(self) -> int | None:
         """What may still be spent, in minor units; None: no limit."""
@@ -100,15 +100,15 @@ class FreeAccount:
 
     def get(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> AnyArray:
         """Values of rows x columns."""
-        self.look(columns, kernels.mask_of_rows(rows, self._source.n_examples))
+        self.charge(columns, kernels.mask_of_rows(rows, self._source.n_examples))
         return self._source.read(rows, columns)
 
     def columns(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Boolean columns, packed; bits outside the mask are 0."""
-        self.look(columns, mask)
+        self.charge(columns, mask)
         return self._source.columns(columns) & mask
 
-    def look(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def charge(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
         """Pay for columns on the rows of a mask, and count them; nothing is read."""
         bill = self._pay(columns, mask)
         for filled in bill.orders if bill is not None else ():
@@ -137,21 +137,21 @@ class FreeAccount:
             self._row_costs += each
         self._spent += cost
         if tariff.parts:
-            self.paid_looks.append((columns, mask))
+            self.paid_charges.append((columns, mask))
             self._lines.add(lines_of_bill(bill, tariff, self._source.feature_names))
         return bill
 
     def tiles(self) -> NDArray[np.uint64]:
         """Every cell, all of them Boolean, in tiles."""
-        self._look_at_everything()
+        self._charge_everything()
         return self._source.tiles()
 
     def table(self) -> AnyArray:
         """Every cell, whatever its kind."""
-        self._look_at_everything()
+        self._charge_everything()
         return self._source.table()
 
-    def _look_at_everything(self) -> None:
+    def _charge_everything(self) -> None:
         n, N = self._source.n_examples, self._source.n_features
         if self._pays:
             self._pay(np.arange(N), kernels.mask_of_rows(np.arange(n), n))

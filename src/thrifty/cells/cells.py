@@ -30,7 +30,7 @@ from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
 #: columns of a source, and on which rows they were paid for
-Looks: TypeAlias = tuple[tuple[NDArray[np.int64], NDArray[np.uint64]], ...]
+Charges: TypeAlias = tuple[tuple[NDArray[np.int64], NDArray[np.uint64]], ...]
 
 
 class Cells:
@@ -553,15 +553,15 @@ class Cells:
         return tuple((x.what, x.count, to_units(x.amount)) for x in self._account.lines())
 
     @property
-    def paid_looks(self) -> Looks:
-        """What was paid for, look by look, where orders make their sequence matter; else empty."""
-        return tuple(self._account.paid_looks) if isinstance(self._account, FreeAccount) else ()
+    def paid_charges(self) -> Charges:
+        """What was paid for, in turn, where orders make their sequence matter; else empty."""
+        return tuple(self._account.paid_charges) if isinstance(self._account, FreeAccount) else ()
 
-    def look_again(self, looks: Looks) -> None:
-        """Pay for what was looked at through another reader of the same source; nothing is read."""
+    def charge_again(self, charges: Charges) -> None:
+        """Pay for what was read through another reader of the same source; nothing is read."""
         assert isinstance(self._account, FreeAccount)
-        for columns, mask in looks:
-            self._account.look(columns, mask)
+        for columns, mask in charges:
+            self._account.charge(columns, mask)
 
     @property
     def counted(self) -> int:

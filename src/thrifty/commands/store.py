@@ -334,7 +334,7 @@ def _cells(life: Lifetime) -> list[tuple[object, ...]]:
     def work(pages: SqlPages) -> list[tuple[object, ...]]:
         compact_all(pages)
         bought = _buyers(pages)
-        at_time = _bookings(pages)
+        at_time = _transactions(pages)
         features, words, rows = pages.sources_of("feature"), pages.words(), []
         for column in pages.columns("feature"):
             source, feature = features[column.number]
@@ -383,10 +383,10 @@ def _buyers(pages: SqlPages) -> dict[tuple[int, int], tuple[str, str]]:
     return found
 
 
-def _bookings(pages: SqlPages) -> dict[float, tuple[str, str]]:
+def _transactions(pages: SqlPages) -> dict[float, tuple[str, str]]:
     """Tasks and predictions on tables, by the moment at which they were booked."""
     tasks = pages._run(  # of stores that kept no bookings
         "SELECT t.learned_at, l.name, t.name FROM tasks t JOIN lifetimes l ON l.id = t.lifetime"
     )
     kept = {float(at): (str(life), str(task)) for at, life, task in tasks}
-    return {**kept, **pages.bookings()}
+    return {**kept, **pages.transactions()}

@@ -205,7 +205,7 @@ def walk(
         going[rows] = True
     walked = Walked(at, ~going, features, np.zeros(shape), np.zeros(shape, dtype=np.bool_))
     walked.why = [FINISHED] * n
-    purse = _Purse(cells, stopping, walked.why) if stopping is not None else None
+    allowance = _Allowance(cells, stopping, walked.why) if stopping is not None else None
     while True:
         if stopping is not None and stopping.confidence is not None:
             sure = _sureness(forest, at, stopping.balanced) >= stopping.confidence
@@ -217,8 +217,8 @@ def walk(
         if not requests:
             break
         for which, columns in requests:
-            if purse is not None:
-                which = purse.afford(which, features[columns], forest, at, going)
+            if allowance is not None:
+                which = allowance.afford(which, features[columns], forest, at, going)
             if len(which):
                 block = cells.get(which, features[columns])
                 walked.values[np.ix_(which, columns)] = block
@@ -284,7 +284,7 @@ def balanced_shares(forest: Forest) -> NDArray[np.float64]:
     return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
-class _Purse:
+class _Allowance:
     """What a prediction may still spend; what is owned costs nothing."""
 
     def __init__(self, cells: Cells, stopping: Stopping, why: list[str]) -> None:

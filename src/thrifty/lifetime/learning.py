@@ -389,7 +389,7 @@ class Learning:
             if state.saved is None:
                 self._transactions.commit_in_memory([done])
                 return after
-            return state.saved.commit_lesson(state.ledger, done, after, taught)
+            return state.saved.commit_memory_update(state.ledger, done, after, taught)
 
         state.now = state.booked(task.cells, commit)
         self._transactions.keep(task)

@@ -32,7 +32,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from thrifty.attempt import Attempt
 from thrifty.cells import Cells, Oracle
 from thrifty.checks import whole_number
-from thrifty.engines import LookedCells, Pool, StartedWork, open_pool
+from thrifty.engines import ChargedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.lifetime.learned import Learned
@@ -74,7 +74,7 @@ class _Answer:
     """What a worker found, one for each task, the cells it looked at, and of which features."""
 
     found: Sequence[Attempt[object]]
-    looked: LookedCells
+    looked: ChargedCells
     features: Sequence[str]
 
 
@@ -168,7 +168,7 @@ def _learn(
             found = family.learn_together(representation, cells, labels)
         else:
             found = [family.use_rep(representation, cells, labels)]
-        return _Answer(found, LookedCells.at(cells), cells.feature_names)
+        return _Answer(found, ChargedCells.at(cells), cells.feature_names)
     except Exception:
         return None
 

@@ -35,7 +35,7 @@ from thrifty.cells import Owned, Receipt, Source
 from thrifty.cells.features import told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike
 from thrifty.cells.sources.parquet import frame_of, opened_parquet, whole_parquet
-from thrifty.engines import LookedCells, Pool, StartedWork, open_pool
+from thrifty.engines import ChargedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput, BadParameter, ThriftyError
 from thrifty.lazy import Asked, Asks
 from thrifty.lifetime.feature_matching import without_lacking
@@ -290,11 +290,11 @@ class PartsAsked:
             owned=owned or Owned(source.n_examples, source.n_features),
             count=self.count,
         )
-        return found.asked, LookedCells.at(found.run.cells), found.told
+        return found.asked, ChargedCells.at(found.run.cells), found.told
 
 
 #: answers that nobody has paid for yet, what was looked at, and counts of it in bins
-_Unbooked = tuple[Asked, LookedCells, Ints | None]
+_Unbooked = tuple[Asked, ChargedCells, Ints | None]
 
 
 def predict_parts(

@@ -409,7 +409,7 @@ class LifetimeState:
             costs[list(without)] = 0
             limits = self.ledger.limits_now(pages, task.cells.currency)
             charge_examples(pages, task.source, costs, limits)
-        pages.note_booking(account, now)
+        pages.note_transaction(account, now)
         return changed
 
     def count_all(self, pages: SqlPages, task: Opened, account: str, now: float) -> None:

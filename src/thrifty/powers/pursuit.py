@@ -60,7 +60,7 @@ def design(values: np.ndarray, points: np.ndarray) -> np.ndarray:
 PROMISING = 1e-7
 
 #: How many of them, of each size.
-LOOKED_AT = 60
+MOST_CONSIDERED = 60
 
 
 @dataclass(slots=True)
@@ -93,14 +93,14 @@ def search(
     energy = float(target @ target)
     if energy == 0.0:
         return [Support((), np.zeros(0), 0.0)]
-    aim, looked_at = target, matrix
+    aim, considered = target, matrix
     if constant is not None:
         unit = matrix[:, constant] / np.linalg.norm(matrix[:, constant])
         aim = target - unit * (unit @ target)
-        looked_at = matrix - np.outer(unit, unit @ matrix)
-    norms = np.linalg.norm(looked_at, axis=0)
+        considered = matrix - np.outer(unit, unit @ matrix)
+    norms = np.linalg.norm(considered, axis=0)
     gone = norms <= 1e-9 * np.linalg.norm(matrix, axis=0)
-    scaled = np.where(gone, 0.0, looked_at / np.where(gone, 1.0, norms))
+    scaled = np.where(gone, 0.0, considered / np.where(gone, 1.0, norms))
     empty = np.zeros((1, len(target), 0))
     beam = _Beam([()], aim[None, :].copy(), empty, np.where(gone, 0.0, 1.0)[None, :])
     near = max(PROMISING, 4 * floor) * energy
@@ -126,7 +126,7 @@ def search(
                 best += fit_together(matrix, target, [(*columns, constant) for columns in sets])
         else:
             promising = [pick for pick in chosen if pick[0] <= near]
-            for _left, support, column in promising[:LOOKED_AT]:
+            for _left, support, column in promising[:MOST_CONSIDERED]:
                 best += fitted((*beam.columns[support], column))
         found = best and min(support.rss for support in best) <= max(floor, 1e-18) * energy
         if found and not rivals:

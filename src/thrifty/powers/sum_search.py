@@ -211,10 +211,10 @@ class SumSearch:
             f"{limit} of {n_rows} examples do not lead to a polynomial of degree <= "
             f"{rules.max_degree} with at most {rules.max_terms} terms within a precision of "
             f"{rules.precision:.2g}",
-            {"rows": limit, "precision": rules.precision, **self._looks(features, limit)},
+            {"rows": limit, "precision": rules.precision, **self._explanation(features, limit)},
         )
 
-    def _looks(self, features: np.ndarray, limit: int) -> dict[str, float]:
+    def _explanation(self, features: np.ndarray, limit: int) -> dict[str, float]:
         """What may have been in the way: correlated features, coarse values."""
         # Of the rows bought, only those that labels did not choose show true correlations.
         random_rows = shuffled(len(self.order), self.reader.row_seed)[: limit // 4]

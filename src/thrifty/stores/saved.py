@@ -309,7 +309,7 @@ class SavedLifetime:
         reached("after-commit")
         return done
 
-    def commit_lesson(
+    def commit_memory_update(
         self,
         ledger: Ledger,
         paid: Finished,

@@ -264,11 +264,11 @@ class TaskPages(Statements):
         rows = self._run("SELECT after, at FROM changes WHERE what = ? ORDER BY at", ("purge",))
         return {int(json.loads(number)): float(at) for number, at in rows}
 
-    def note_booking(self, task: str, at: float) -> None:
+    def note_transaction(self, task: str, at: float) -> None:
         """A task or a prediction has looked at cells of a table; they bear this moment."""
         self._add("bookings", task=task, at=at)
 
-    def bookings(self) -> dict[float, tuple[str, str]]:
+    def transactions(self) -> dict[float, tuple[str, str]]:
         """Of the whole store: when, and then (lifetime, task)."""
         rows = self._run(
             "SELECT b.at, l.name, b.task FROM bookings b JOIN lifetimes l ON l.id = b.lifetime"

@@ -67,7 +67,7 @@ class OverBits(ShownAsText):
         """Path, cells and cost of one example."""
         return self.over_bits_.explain_asked(BitCells(cells, self.bits_), example)
 
-    def _door(self, X: TableLike) -> Cells:
+    def _reader(self, X: TableLike) -> Cells:
         source: Source = as_source(X, allow_missing=True, categories=True)
         match = match_features(
             self.feature_names_, source, needed=self.features_.tolist(), whose="the model"
@@ -75,7 +75,7 @@ class OverBits(ShownAsText):
         return Cells(source, match=match)
 
     def _asked(self, X: TableLike) -> Asked:
-        cells = self._door(X)
+        cells = self._reader(X)
         return self.ask(cells, np.arange(cells.n_examples))
 
     def predict(self, X: TableLike) -> AnyArray:
@@ -90,7 +90,7 @@ class OverBits(ShownAsText):
 
     def explain(self, X: TableLike, example: int) -> Explanation:
         """Path, cells and cost of one example; only its own cells are bought."""
-        return self.explain_asked(self._door(X), example)
+        return self.explain_asked(self._reader(X), example)
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""

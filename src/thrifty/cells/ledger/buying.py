@@ -83,7 +83,7 @@ class Buyer:
         self._names_of: dict[int, Names] = {}
         #: written down and not yet looked at; as they stood when they were looked at together
         self._fresh: dict[int, Purchase] = {}
-        self._looked: dict[int, Purchase] = {}
+        self._seen: dict[int, Purchase] = {}
         self._stopping = False
         self._leave: BaseException | None = None
 
@@ -364,16 +364,16 @@ class Buyer:
         A look is used once, and before anything else happens in the loop: what was written down in
         one step goes out in one turn of it, and 50 transactions would say no more than one.
         """
-        if purchase.id not in self._looked:
+        if purchase.id not in self._seen:
             import asyncio  # takes long to load, and who prints a bill buys nothing
 
             some = {**self._fresh, purchase.id: purchase}
             self._fresh = {}
-            asyncio.get_running_loop().call_soon(self._looked.clear)
-            self._looked.update(
+            asyncio.get_running_loop().call_soon(self._seen.clear)
+            self._seen.update(
                 self.ledger.book.read(lambda pages: {i: pages.as_now(p) for i, p in some.items()})
             )
-        return self._looked.pop(purchase.id)
+        return self._seen.pop(purchase.id)
 
     def _names(self, purchase: Purchase) -> Names:
         found = self._names_of.get(purchase.id)
