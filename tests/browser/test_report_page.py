@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import thrifty
+from thrifty.lifetime.outcomes import Monitor
 from thrifty.report import LifetimeView, report_page, view_of
 
 HOSTILE = "</script><script>alert('x')</script><img src=x onerror=alert(2)>"
@@ -21,7 +22,8 @@ def seen() -> LifetimeView:
         life.learn(task.name, task.X, task.y)
     view = view_of(life, "clinic")
     first = replace(view.tasks[0], name=HOSTILE)
-    return replace(view, tasks=(first, *view.tasks[1:]))
+    watched = Monitor("a", 300, 90, 0.912, 0.934, 0.29, 0.3, None, "as good as when it was learned")
+    return replace(view, tasks=(first, *view.tasks[1:]), monitors=(watched,))
 
 
 @pytest.fixture(scope="session")
@@ -115,6 +117,9 @@ def test_nothing_overflows_and_axe_is_content(
     page = window(width, scheme)
     page.goto(f"{address}#task-5")
     check_page(page)
+    tables = "[...document.querySelectorAll('.scroll > table')]"
+    beyond = page.evaluate(f"{tables}.map(t => t.scrollWidth - innerWidth)")
+    assert max(beyond) <= 0, "a table is cut off"
 
 
 def test_an_empty_lifetime_is_a_friendly_page(window, check_page, tmp_path: Path) -> None:

@@ -185,6 +185,8 @@ def _draw_spending(axes: Axes, spending: Spending, unit: str) -> None:
         axes.axhline(level, linestyle=LINES[i], color=SERIES[i], linewidth=1.5, label=name)
     value_axis(axes, [*spending.curve, *(level for _, level in shown if level)])
     axes.margins(x=0.02)
+    if len(tasks) == 1:
+        axes.set_xlim(0, 2)
     frame(axes, "tasks and updates", _with_unit("spent so far", unit), counts=True)
     legend(axes)
 
