@@ -184,75 +184,14 @@ def lifetime_html(family: str, balance: Balance, tasks: Sequence[Learned]) -> st
 class Bills:
     """What a lifetime's tasks and predictions have cost."""
 
-    def __init__(self, state: LifetimeState, predictions: Sequence[PredictionRow]) -> None:
-        self._state, self._predictions = state, predictions
+    def __init__(self, state: LifetimeState) -> None:
+        self._state = state
 
-    def keep(self, tasks: Sequence[Learned]) -> None:
-        """Without a store: what was spent where nothing limited it counts in the ledger, too."""
-        state = self._state
-        if state.saved is not None:
-            return
-        costs = {task.name: (task.receipt.cost, task.receipt.currency) for task in tasks}
-        for one in self._predictions:
-            if one.receipt is not None:
-                costs[one.account] = (one.receipt["cost"], one.receipt["currency"])
-
-        def work(pages: SqlPages) -> None:
-            for account in costs.keys() - pages.accounts().keys():
-                cost, currency = costs[account]
-                state.ledger.pay_in(pages, currency)
-                pages.move(account, 0, minor_units(cost))
-
-        state.ledger.book.write(work)
-
-    def forget(self, learned: Learned) -> None:
-        """Without a store: a forgotten task has cost what it has cost."""
-        self.keep([learned])
-        self._state.ledger.book.write(lambda pages: pages.forget(learned.name))
-
-    def _total(self) -> int | None:
-        budget = self._state.settings.budget
-        return None if budget is None else budget.limits("").total
-
-    def balance(self, tasks: Sequence[Learned]) -> Balance:
+    def balance(self) -> Balance:
         """Spent, reserved, left; and what everything would cost."""
-        state, total = self._state, self._total()
-        if state.saved is not None:
-            return state.ledger.book.read(lambda pages: balance_of(pages, total))
-        accounts = self._accounts()
-
-        def spent_on(name: str, cost: float) -> int:
-            return accounts.pop(name)[1] if name in accounts else minor_units(cost)
-
-        predictions = sum(
-            spent_on(p.account, p.receipt["cost"] if p.receipt else 0.0) for p in self._predictions
-        )
-        learning = sum(spent_on(task.name, task.receipt.cost) for task in tasks)
-        learning += sum(spent for _, spent in accounts.values())
-        receipts = [task.receipt for task in tasks]
-        kept = state.ledger.balance() if state.has_ledger else Balance(0.0, 0.0)
-        spent = to_units(learning + predictions)
-        cells, price = state.in_full()
-        owed = spent + kept.reserved + kept.over
-        return Balance(
-            spent=spent,
-            reserved=kept.reserved,
-            currency=kept.currency or next((r.currency for r in receipts if r.currency), ""),
-            left=None if total is None else max(0.0, to_units(total) - owed),
-            learning=to_units(learning),
-            predictions=to_units(predictions),
-            everything_cells=cells,
-            everything=to_units(price),
-            over=kept.over,
-        )
-
-    def _accounts(self) -> dict[str, tuple[int, int]]:
-        if not self._state.has_ledger:
-            return {}
-        found: dict[str, tuple[int, int]] = self._state.ledger.book.read(
-            lambda pages: pages.accounts()
-        )
-        return found
+        budget = self._state.settings.budget
+        total = None if budget is None else budget.limits("").total
+        return self._state.saved.book.read(lambda pages: balance_of(pages, total))
 
     def rows(self, tasks: Sequence[Learned]) -> list[Json]:
         """Every line of the bill."""
@@ -277,14 +216,10 @@ class Bills:
 
     def beside(self, tasks: Sequence[Learned]) -> list[Json]:
         """The lines that are no learned task; predictions with when, and how many examples."""
-        state = self._state
         known = {task.name: task.receipt.cost for task in tasks}
-        if not state.has_ledger:
-            return rows_beside(known, self._predictions, {})
 
         def work(pages: SqlPages) -> list[Json]:
-            runs = pages.predictions() if state.saved is not None else self._predictions
-            heads = VersionPages(pages).heads()
+            runs, heads = pages.predictions(), VersionPages(pages).heads()
             return rows_beside(known, runs, pages.accounts(), heads, pages.over_by_task())
 
-        return state.ledger.book.read(work)
+        return self._state.saved.book.read(work)

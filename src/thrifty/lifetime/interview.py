@@ -209,15 +209,15 @@ class Interview:
     def skip(self, *, feature: str | None = None) -> None:
         """The wanted cell is unavailable: it stays a gap, and costs nothing."""
         name = self._check_wanted(feature).feature
-        if self._doors.saved is not None:
-            self._doors.saved.book.write(lambda pages: self._keep(pages, name, None))
+        self._doors.saved.book.write(lambda pages: self._keep(pages, name, None))
         self._know(name, None)
 
     def close(self) -> None:
         """It has ended: the store forgets it; what was told stays owned."""
-        saved = self._doors.saved
-        if saved is not None and self._id is not None:
-            saved.book.write(lambda pages: KeptPages(pages).drop("interview", self._name))
+        if self._id is not None:
+            self._doors.saved.book.write(
+                lambda pages: KeptPages(pages).drop("interview", self._name)
+            )
 
     def _check_wanted(self, feature: str | None) -> Wanted:
         wanted = self.next
@@ -323,7 +323,7 @@ class Interview:
         paid: Sequence[str] = (),
     ) -> None:
         """How far it is, in the transaction that books the value: it goes on from there."""
-        if self._id is None or self._doors.saved is None:
+        if self._id is None:
             return
         if purged_since(pages, self._purges, [self._id]):
             raise BadInput(
@@ -337,7 +337,7 @@ class Interview:
     def _resume(self) -> None:
         """What the store owns of the example is not asked for; nor what was told or skipped."""
         doors = self._doors
-        if self._id is None or not doors.has_ledger:
+        if self._id is None:
             return
         for name, value in doors.values_owned(self._row()).items():
             words = self._words(name)
@@ -345,8 +345,6 @@ class Interview:
                 self._know(name, None)
             elif not words or value in words:  # others are no words of the models here
                 self._know(name, value)
-        if doors.saved is None:
-            return
         data = doors.saved.book.read(lambda pages: KeptPages(pages).get("interview", self._name))
         if data is None:
             return

@@ -256,11 +256,7 @@ class Learning:
 
         known, counts = merge(now.representation, now.counts)
         after = task.after(now, representation=known, counts=counts)
-        if state.saved is None:
-            self._transactions.commit_in_memory(finished)
-            state.add(done, after)
-        else:
-            state.add(done, *state.saved.commit(state.ledger, finished, after, merge))
+        state.add(done, *state.saved.commit(state.ledger, finished, after, merge))
         for one in opened:
             self._transactions.keep(one)
             self._keep(one)
@@ -320,9 +316,7 @@ class Learning:
         state, before = self.state, self.state.tasks[task.name]
         model = state.family.estimator(found, task.labels.labels, task.features.names)
         about = replace(before.about, prediction_price=prediction_price(model, task.cells))
-        if state.saved is not None:
-            kept = model_to_store(model, task.features.names)
-            state.saved.book.write(lambda pages: pages.put_model(task.name, kept))
+        state.saved.put_model(task.name, lambda: model_to_store(model, task.features.names))
         state.tasks[task.name] = before.with_model(model, about)
 
     def open_ahead(
@@ -386,9 +380,6 @@ class Learning:
 
         def commit() -> Snapshot:
             done = self._transactions.counted(task)
-            if state.saved is None:
-                self._transactions.commit_in_memory([done])
-                return after
             return state.saved.commit_memory_update(state.ledger, done, after, taught)
 
         state.now = state.booked(task.cells, commit)

@@ -29,8 +29,6 @@ from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stopping import StoppingRule
 from thrifty.stores.base import StoreLike
-from thrifty.stores.model_pages import VersionPages
-from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, row_seed
 from thrifty.typing import (
     CensoredLike,
@@ -178,8 +176,8 @@ class Lifetime:
         transactions = Transactions(state)
         self._learning = Learning(state, transactions, shown)
         self._versions = Versions(state, transactions, shown)
-        self._outcomes = Outcomes(state, self._versions, self._runs)
-        self._bills = Bills(state, self._runs.in_memory)
+        self._outcomes = Outcomes(state, self._versions)
+        self._bills = Bills(state)
 
     @overload
     def learn(
@@ -873,18 +871,9 @@ class Lifetime:
         self._versions.check(name)  # says which tasks there are
         if name not in self:
             raise BadInput(f"forget a task, not one of its versions; got {name!r}.")
-        saved = self._state.saved
-
-        def work(pages: SqlPages) -> None:
-            VersionPages(pages).drop(name)
-            pages.forget(name)
-
-        if saved is not None:
-            saved.book.write(work)
-            self._refresh()
-        else:
-            self._versions.forget_in_memory(name)
-            self._bills.forget(self._state.tasks.pop(name))
+        self._state.saved.forget(name)
+        del self._state.tasks[name]
+        self._refresh()
 
     def _note_label(self, source: Source, name: str) -> None:
         """Say that a column of a named source is a label: it is no feature of later tasks."""
@@ -1016,7 +1005,7 @@ class Lifetime:
         >>> life.balance().left
         100.0
         """
-        return self._bills.balance(self.tasks)
+        return self._bills.balance()
 
     def change(
         self,
@@ -1052,7 +1041,6 @@ class Lifetime:
         250.0
         """
         rule = None if agnostic is None else as_rule(agnostic)
-        self._bills.keep(self.tasks)
         self._state.change(family, rule, Settings(prices, budget, kinds=kinds))
 
     def _suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:

@@ -27,7 +27,6 @@ from thrifty.lifetime.monitoring import (
     moved_inputs,
     watch,
 )
-from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.task import Versions
 from thrifty.stores.model_pages import OutcomePages, VersionPages
@@ -134,8 +133,8 @@ class Monitor:
 class Outcomes:
     """Takes down outcomes, and watches the models of one lifetime."""
 
-    def __init__(self, state: LifetimeState, versions: Versions, runs: PredictionRuns) -> None:
-        self._state, self._versions, self._runs = state, versions, runs
+    def __init__(self, state: LifetimeState, versions: Versions) -> None:
+        self._state, self._versions = state, versions
         #: versions with too few rows to say how good they were
         self._unmeasured: set[tuple[str, int]] = set()
 
@@ -205,8 +204,6 @@ class Outcomes:
 
     def monitors(self) -> list[Monitor]:
         """Of each model with outcomes."""
-        if not self._state.has_ledger:
-            return []
         names: list[str] = self._book.read(lambda pages: OutcomePages(pages).tasks())
         return [self.monitor(name) for name in names if name in self._state.tasks]
 
@@ -215,12 +212,10 @@ class Outcomes:
         version = self._versions.present(name)
         kept = self._reference(name)
         known = self._versions.model(name).feature_names_
-        in_memory = None if self._state.saved is not None else self._runs.in_memory
         about = self._state.tasks[name.rpartition("@")[0] or name].about
 
         def work(pages: SqlPages) -> Monitor:
-            runs = pages.predictions() if in_memory is None else in_memory
-            return read_monitor(pages, name, version, runs, known, about, kept)
+            return read_monitor(pages, name, version, pages.predictions(), known, about, kept)
 
         return cast(Monitor, self._book.read(work))
 

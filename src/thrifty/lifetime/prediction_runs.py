@@ -29,7 +29,6 @@ from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages, OutcomePages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
-from thrifty.stores.task_pages import PredictionRow
 from thrifty.typing import AnyArray, Json, JsonLike, MoneyLike, TableLike
 from thrifty.wrapped import Metered, Readable, match_model, read_model
 
@@ -135,8 +134,6 @@ class PredictionRuns:
 
     def __init__(self, doors: LifetimeState, progress: Progress) -> None:
         self._doors, self._progress = doors, progress
-        #: without a store: the predictions that were made
-        self.in_memory: list[PredictionRow] = []
         #: several tasks that were asked together; they keep what was made for them
         self._together: dict[object, TasksTogether] = {}
 
@@ -265,16 +262,13 @@ class PredictionRuns:
 
     def remember_for(self, model: Asks) -> None:
         """What a model makes for predictions is kept in the store, where there is one."""
-        if self._doors.saved is not None and hasattr(model, "_keeper"):
+        if not self._doors.saved.in_memory and hasattr(model, "_keeper"):
             model._keeper = _StoreKeeper(self._doors.saved)
 
     def is_booked(self, account: str) -> bool:
         """Whether a prediction has ended that has this account."""
-        saved = self._doors.saved
-        found = self.in_memory
-        if saved is not None:
-            found = saved.book.read(lambda pages: pages.predictions(account))
-        ended = (row.receipt for row in found if row.account == account)
+        found = self._doors.saved.book.read(lambda pages: pages.predictions(account))
+        ended = (row.receipt for row in found)
         return any(receipt is not None and receipt.get("finished", True) for receipt in ended)
 
     def metered(
@@ -390,15 +384,13 @@ class PredictionRuns:
 
     def begin(self, run: Run) -> None:
         """A run that buys is written down first: its account is then never nobody's."""
-        saved = self._doors.saved
 
         def work(pages: SqlPages) -> None:
-            if saved is not None:
-                pages.begin_prediction(run.task, run.account, me(), run.begun_at)
+            pages.begin_prediction(run.task, run.account, me(), run.begun_at)
             if run.call:
                 KeptPages(pages).put(_CALL, run.call, {"account": run.account})
 
-        if not run.source.free and not run.all_owned and (saved is not None or run.call):
+        if not run.source.free and not run.all_owned:
             self._doors.ledger.book.write(work)
 
     def broke_off(self, call: str) -> str | None:
@@ -409,8 +401,8 @@ class PredictionRuns:
             if kept is None:
                 return None
             account = str(kept["account"])
-            for row in self.in_memory if self._doors.saved is None else pages.predictions(account):
-                if row.account == account and (row.receipt is not None or not is_alive(row.owner)):
+            for row in pages.predictions(account):
+                if row.receipt is not None or not is_alive(row.owner):
                     return account
             return None  # somebody is making it at this moment
 
@@ -462,20 +454,23 @@ class PredictionRuns:
                 doors.ledger.book.write(note)
             return
         doors.one_currency(run.source, run.cells.counted > 0)
+        task, account, begun = run.task, run.account, run.begun_at
         whole = Receipt(**{name: getattr(receipt, name) for name in Receipt.__slots__})
         data = {**whole.to_dict(), **({} if finished else {"finished": False})}
 
+        def ended(pages: SqlPages) -> bool:
+            pages.begin_prediction(task, account, me(), begun)
+            return pages.end_prediction(account, data)  # else as the connection was lost
+
         def work(pages: SqlPages) -> ChangedValue | None:
-            if doors.saved is not None:
-                pages.begin_prediction(run.task, run.account, me(), run.begun_at)
-                if not pages.end_prediction(run.account, data):
-                    return None  # done already, as the connection was lost
+            if not ended(pages):
+                return None
             changed = doors.count(pages, run, run.account, run.begun_at, run.purged(pages))
             if changed is not None and not run.cells.counted:
                 raise changed  # there is nothing to keep
-            charge(doors.ledger, pages, run.account, run.cells.counted, receipt.currency)
-            if doors.saved is not None:
-                self._note_offered(pages, run)
+            charge(doors.ledger, pages, account, run.cells.counted, receipt.currency)
+            gone = run.purged(pages)
+            self._offered(run, np.setdiff1d(run.rows, gone) if gone else None)(pages)
             if finished:
                 doors.ledger.compact(pages, run.account)
                 if run.call:
@@ -485,22 +480,24 @@ class PredictionRuns:
             return changed
 
         changed = None
-        if doors.saved is not None or doors.needs_ledger(run.source):
-            changed = doors.ledger.book.write(work)
-        if doors.saved is None:
-            self._note_offered(None, run)
-            others = [one for one in self.in_memory if one.account != run.account]
-            row = PredictionRow(len(others) + 1, run.task, run.account, "", run.begun_at, data)
-            self.in_memory[:] = [*others, row]
+        if doors.only_counts(run.source, receipt.currency):
+            offered, counted = self._offered(run), run.cells.counted
+
+            def count(pages: SqlPages) -> None:  # holds no table, and may be written later
+                if ended(pages):
+                    charge(doors.ledger, pages, account, counted, "")
+                    offered(pages)
+
+            doors.saved.book.later(count)
+        else:
+            changed = doors.saved.book.write(work)
         doors.keep(run)
         if changed is not None:  # what it bought of other cells is kept, and on the bill
             raise changed
 
-    def _note_offered(self, pages: SqlPages | None, run: Run) -> None:
+    def _offered(self, run: Run, rows: Ints | None = None) -> Note:
         """What the rows of a run would cost in full."""
-        gone = [] if pages is None else run.purged(pages)
-        rows = np.setdiff1d(run.rows, gone) if gone else None
-        self._doors.note_offered(pages, run.source, run.cells, run.place, rows=rows, ours=run.ours)
+        return self._doors.offered(run.source, run.cells, run.place, rows=rows, ours=run.ours)
 
 
 def _count_inputs(model: Asks, run: Run) -> InputCounts | None:

@@ -7,7 +7,6 @@ from then on, by its examples' ids or with the very table that was brought.
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from thrifty.cells.account import (
     refuse_what_is_owned,
     values_by_id,
 )
-from thrifty.cells.ledger.allowance import ToBuy, all_there_is, runs_of
+from thrifty.cells.ledger.allowance import ToBuy, runs_of
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows, purged_since
 from thrifty.cells.prices.money import UNIT
@@ -42,18 +41,17 @@ from thrifty.lifetime.feature_matching import kinds_here, known_categories
 from thrifty.lifetime.learned import Learned, Parts, parts_of_row
 from thrifty.models import Models
 from thrifty.protocol import AnyFamily, traits_of, with_seed
-from thrifty.stores import MemoryStore, existing_store, open_store
+from thrifty.stores import existing_store, open_store
 from thrifty.stores.base import StoreLike
 from thrifty.stores.model_pages import KeptPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
+from thrifty.stores.saved import FeaturesMoved, MemoryLifetime, SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
 from thrifty.stores.task_pages import TaskHead
 from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
 
 #: the categories of each feature, in the places that they have in this lifetime
 CategoryNames = Mapping[str, Sequence[str]]
-_MAKING = threading.Lock()
 T = TypeVar("T")
 
 
@@ -74,21 +72,30 @@ class Opened(Protocol):
 class LifetimeState:
     """What one lifetime holds, as its store has it, and what is opened and booked with that.
 
-    ``now`` is what is known at this moment, ``saved`` the lifetime in its store, or None.
+    ``now`` is what is known at this moment, ``saved`` the lifetime in its store, or in memory.
     """
 
-    def __init__(
-        self, family: AnyFamily, rule: Rule, settings: Settings, saved: SavedLifetime | None
-    ) -> None:
-        self.family, self.rule, self.saved = family, rule, saved
-        self.settings = settings
-        self.now = Snapshot(family.start(), Counts(), None, False, -1)
+    def __init__(self, saved: SavedLifetime) -> None:
+        self.saved = saved
+        self.now = Snapshot(saved.family.start(), Counts(), None, False, -1)
         self.tasks: dict[str, Learned] = {}
-        self._ledger: Ledger | None = None
+        #: every cell ever bought, in its store or in memory
+        self.ledger = Ledger(saved.book, saved.settings.budget)
+        self.ledger.budget_now = saved.budget_now
         self.remembered = RememberedTables()
-        #: without a store: what tasks, updates and predictions could have bought
-        self._to_buy: dict[tuple[str, str], ToBuy] = {}
         self.refresh()
+
+    @property
+    def family(self) -> AnyFamily:
+        return self.saved.family
+
+    @property
+    def rule(self) -> Rule:
+        return self.saved.rule
+
+    @property
+    def settings(self) -> Settings:
+        return self.saved.settings
 
     @classmethod
     def begun(
@@ -102,31 +109,30 @@ class LifetimeState:
         """A lifetime that begins; or goes on, where its store holds it."""
         given.check_currency("")
         if store is None:
-            return cls(_seeded(family or Models(), given), as_rule(rule), given, None)
+            return cls.in_memory(_seeded(family or Models(), given), given, rule)
         where = open_store(store)
         if family is None and name not in where.lifetimes():
             family = Models()
         family = None if family is None else _seeded(family, given)
-        saved = SavedLifetime.open(where, name, family, rule, given)
-        return cls(saved.family, saved.rule, saved.settings, saved)
+        return cls(SavedLifetime.open(where, name, family, rule, given))
 
     @classmethod
-    def in_memory(cls, family: AnyFamily, settings: Settings) -> LifetimeState:
-        """Nothing is known and owned: for work that is booked elsewhere."""
-        return cls(family, as_rule(None), settings, None)
+    def in_memory(
+        cls, family: AnyFamily, settings: Settings, rule: Rule | None = None
+    ) -> LifetimeState:
+        """Nothing is known and owned yet, and nothing is written to a file."""
+        return cls(MemoryLifetime(family, as_rule(rule), settings))
 
     @classmethod
     def reopened(
         cls, store: StoreLike, name: str, given: Settings, family: AnyFamily | None
     ) -> LifetimeState:
         """A lifetime that a store holds already."""
-        saved = SavedLifetime.open(existing_store(store), name, None, None, given, family)
-        return cls(saved.family, saved.rule, saved.settings, saved)
+        return cls(SavedLifetime.open(existing_store(store), name, None, None, given, family))
 
     def close(self) -> None:
         """Let go of the store."""
-        if self.saved is not None:
-            self.saved.book.store.close()
+        self.saved.book.store.close()
 
     def model(self, name: str) -> Estimator:
         """The model of a task."""
@@ -151,59 +157,40 @@ class LifetimeState:
 
     def change(self, family: AnyFamily | None, rule: Rule | None, given: Settings) -> None:
         """Another family, rule, prices, budget or kinds, on purpose."""
-        if self.saved is not None:
-            self.refresh()  # another process may have changed what would else look unchanged
-            self.saved.take(given, begun=True)
-            self.saved.change(family, rule)
-            settings = self.saved.settings
-        else:
-            settings, _ = self.settings.after(given)
-            settings.check_currency(self.ledger.balance().currency)
-        if family is not None and family.to_dict() != self.family.to_dict():
+        self.refresh()  # another process may have changed what would else look unchanged
+        before = self.family.to_dict()
+        self.saved.take(given, begun=True)
+        self.saved.change(family, rule)
+        if family is not None and family.to_dict() != before:
             self.now = replace(
                 self.now, representation=family.start(), counts=Counts(), stored=None
             )
-        self.rule = rule or self.rule
-        self._use(family or self.family, settings)
+        self.ledger.budget = self.settings.budget
         self.refresh()
 
     def suppose(self, given: Settings) -> None:
         """Go on as if these had been given; nothing is written."""
-        settings, _ = self.settings.after(given)
-        self._use(self.family, settings)
-        self.ledger.budget_now = None
+        self.saved.settings, _ = self.settings.after(given)
+        self.ledger.budget, self.ledger.budget_now = self.settings.budget, None
 
     def retire(self, names: Sequence[str], undo: bool) -> tuple[str, ...]:
         """Features that can no longer be had, or can again; returns all that cannot."""
         kept = tuple(n for n in self.settings.retired if n not in names)
         retired = kept if undo else (*kept, *dict.fromkeys(map(str, names)))
-        if self.saved is not None:
-            self.saved.retire(retired)
-        self.settings = replace(self.settings, retired=retired)
+        self.saved.retire(retired)
         return retired
 
     def refresh(self) -> None:
         """Take in what other processes have learned in the same store."""
-        if self.saved is None:
-            return
         now, heads, forgets = self.saved.news(self.now)
-        if now is not None or self.saved.family is not self.family:  # changed by another process
-            self._use(self.saved.family, self.saved.settings)
-        self.rule = self.saved.rule
+        self.ledger.budget = self.settings.budget  # another process may have changed it
         if forgets != self.now.forgets:
             self.tasks.clear()
         self._take_in(now or self.now, heads, forgets)
 
-    def add(
-        self, learned: Sequence[Learned], now: Snapshot, heads: Iterable[TaskHead] | None = None
-    ) -> None:
-        """Put tasks there that were committed; with a store, those too that came meanwhile."""
-        own = {task.name: task for task in learned}
-        if heads is None:
-            self.now = now
-            self.tasks.update(own)
-        else:
-            self._take_in(now, heads, self.now.forgets, own)
+    def add(self, learned: Sequence[Learned], now: Snapshot, heads: Iterable[TaskHead]) -> None:
+        """Put tasks there that were committed, and those that others committed meanwhile."""
+        self._take_in(now, heads, self.now.forgets, {task.name: task for task in learned})
 
     def _take_in(
         self,
@@ -223,41 +210,14 @@ class LifetimeState:
         self.now = replace(now, position=position, forgets=forgets)
 
     def _loader(self, name: str) -> Callable[[], Parts]:
-        saved = self.saved
-        assert saved is not None
-        return lambda: parts_of_row(self.family, saved.row(name), self.now.features)
-
-    def _use(self, family: AnyFamily, settings: Settings) -> None:
-        """From now on, this family and these settings."""
-        self.family, self.settings = family, settings
-        if self._ledger is not None:
-            self._ledger.budget = settings.budget
-
-    @property
-    def has_ledger(self) -> bool:
-        """Whether there is anything in a ledger, or may be."""
-        return self._ledger is not None or self.saved is not None
-
-    @property
-    def ledger(self) -> Ledger:
-        """The lifetime's ledger, in its store or in memory."""
-        if self._ledger is None:
-            with _MAKING:  # two threads with a ledger each would pay twice
-                if self._ledger is None:
-                    saved = self.saved
-                    book = saved.book if saved is not None else MemoryStore().book("memory", {}, {})
-                    made = Ledger(book, self.settings.budget)
-                    made.budget_now = None if saved is None else saved.budget_now
-                    self._ledger = made
-        return self._ledger
+        return lambda: parts_of_row(self.family, self.saved.row(name), self.now.features)
 
     def labels_of(self, source: Source | None) -> set[str]:
         """Columns of a named source that were noted as labels of tasks before; None: of any."""
         name = None if source is None else source.name
-        if not self.has_ledger or (source is not None and not name):
+        if source is not None and not name:
             return set()
-        found: set[str] = self.ledger.book.read(lambda pages: pages.labels_of(name))
-        return found
+        return self.saved.book.peek(lambda pages: pages.labels_of(name), set())
 
     def source_of(
         self, X: TableLike, kinds: KindsLike, words: CategoryNames, na: NaLike = None
@@ -291,9 +251,9 @@ class LifetimeState:
         """
         if not counted or not source.free:
             return
-        if self.settings.prices is not None or not self.has_ledger:
+        if self.settings.prices is not None:
             return
-        paid_in = self.ledger.book.read(lambda pages: str(pages.currency("")))
+        paid_in = self.saved.book.peek(lambda pages: pages.currency(""), "")
         if paid_in:
             raise MixedCurrencies(
                 f"this lifetime pays in {paid_in}, and this table has no prices: each of its cells "
@@ -309,6 +269,10 @@ class LifetimeState:
         """Whether cells of this source are bought, limited by a budget or known by their ids."""
         budget = self.settings.budget
         return budget is not None or not source.free or source.examples is not None
+
+    def only_counts(self, source: Source, currency: str) -> bool:
+        """Whether cells of this source are counted and no more: nothing limits or names them."""
+        return not (self.needs_ledger(source) or source.name or currency)
 
     def owned_of(
         self, X: TableLike, source: Source, rows: Ints | None = None, n: int = 0
@@ -351,7 +315,7 @@ class LifetimeState:
 
     def say_purged(self, source: Source, cells: Cells) -> None:
         """Warn of examples whose values were taken out of the store, and are not owned again."""
-        if source.examples is None or self.saved is None:
+        if source.examples is None:
             return
         ids = source.examples
         rows = self.saved.book.read(lambda pages: purged_rows(pages, ids))
@@ -375,9 +339,7 @@ class LifetimeState:
 
     def purges(self) -> frozenset[int]:
         """Examples that were purged so far."""
-        if self.saved is None:
-            return frozenset()
-        return frozenset(self.saved.book.read(lambda pages: pages.purged()))
+        return self.saved.book.peek(lambda pages: frozenset(pages.purged()), frozenset())
 
     def refuse_purged(self, pages: SqlPages, task: Opened) -> None:
         """A task that began before a purge must not bring back what that took out."""
@@ -418,9 +380,8 @@ class LifetimeState:
         if changed is not None:
             raise changed
 
-    def note_offered(
+    def offered(
         self,
-        pages: SqlPages | None,
         source: Source,
         cells: Cells,
         place: str,
@@ -428,20 +389,16 @@ class LifetimeState:
         rows: Ints | None = None,
         owned: Owned | None = None,
         ours: bool = True,
-    ) -> None:
-        """Note what could have been bought of these rows; with a store in a transaction of it.
+    ) -> Callable[[SqlPages], None]:
+        """What could have been bought of these rows, to be noted in a transaction.
 
         ``rows``: only these were asked for. ``owned``: says which rows of an object the source
         holds, where these are not all. ``ours``: whether the features are the lifetime's.
         """
         numbers = np.arange(source.n_examples) if rows is None else rows
+        ids: list[str] = []
         if source.examples is not None:
             ids = [source.examples[i] for i in numbers.tolist()]
-            if pages is not None:
-                found = pages.number("example", ids)
-            else:
-                found = self.ledger.book.write(lambda inside: inside.number("example", ids))
-            numbers = found.astype(np.int64)
         elif isinstance(owned, PartOwned):
             numbers = owned.rows[numbers]
         entry = ToBuy(
@@ -452,16 +409,13 @@ class LifetimeState:
             runs_of(numbers),
             ~cells.absent if ours else None,
         )
-        if pages is not None:
-            pages.note_to_buy(entry)
-            return
-        key = (entry.place, entry.features)
-        before = self._to_buy.get(key)
-        self._to_buy[key] = entry if before is None else before.with_(entry)
 
-    def in_full(self) -> tuple[int, int]:
-        """Without a store: (cells, price in minor units) of all that could be bought, each once."""
-        return all_there_is(self._to_buy.values())
+        def note(pages: SqlPages) -> None:
+            known = pages.number("example", ids).astype(np.int64) if ids else None
+            runs = entry.examples if known is None else runs_of(known)
+            pages.note_to_buy(replace(entry, examples=runs))
+
+        return note
 
     def keep(self, opened: Opened) -> None:
         """What was looked at is owned from now on."""

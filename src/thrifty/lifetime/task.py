@@ -36,6 +36,7 @@ from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
+from thrifty.stores.base import LifetimeBook
 from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import FeaturesMoved, charge_task
@@ -146,8 +147,8 @@ class Versions:
         self._state, self._transactions, self._progress = state, transactions, progress
 
     @property
-    def _book(self) -> Any:
-        return self._state.ledger.book
+    def _book(self) -> LifetimeBook:
+        return self._state.saved.book
 
     def update(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Version:
         """Go on with new rows; see :meth:`thrifty.lifetime.task.Task.update`."""
@@ -179,10 +180,7 @@ class Versions:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
     def _heads(self, name: str) -> list[VersionHead]:
-        if not self._state.has_ledger:
-            return []
-        found: list[VersionHead] = self._book.read(lambda pages: VersionPages(pages).heads(name))
-        return found
+        return self._book.peek(lambda pages: VersionPages(pages).heads(name), [])
 
     def present(self, name: str) -> int:
         """The number of the version that answers for a task, or that was named."""
@@ -241,7 +239,8 @@ class Versions:
             family,
             uuid.uuid4().hex,
         )
-        before = self._first_row(first, names) if number == 2 else None
+        before = self._first_row(name) if number == 2 else None
+        after = replace(state.now, features=names, named=task.features.named)
         ids = task.source.examples
 
         def work(pages: SqlPages) -> None:
@@ -253,8 +252,7 @@ class Versions:
                 raise FeaturesMoved  # another process has updated it meanwhile
             if _present(versions.heads(name)) != present:
                 raise FeaturesMoved  # or gone back to a version before
-            if state.saved is not None:
-                _grow_features(pages, state.now.version, names, task.features.named)
+            state.saved.grow_features(pages, after)
             charge_task(state.ledger, pages, done)
             if before is not None:
                 versions.add(replace(before, state=_BEFORE if taken else _PRESENT))
@@ -267,31 +265,24 @@ class Versions:
                 old = np.full(n_old, -1) if had is None else had
                 new = pages.number("example", [ids[i] for i in made.rows.tolist()])
                 versions.put_examples(name, number, np.concatenate([old, new]))
-            if taken and state.saved is not None:
-                versions.put_present(name, row.model, family, about.to_store())
+            if taken:
+                state.saved.put_present(pages, row, about.to_store())
             state.ledger.compact(pages, task.name)
 
         self._book.write(work)
         self._transactions.keep(task)
-        if state.saved is not None:
-            state.refresh()
-        else:
-            state.now = replace(state.now, features=names, named=task.features.named)
-            if taken:
-                state.tasks[name] = first.with_model(made.model, about)
+        state.now = after
+        if taken:
+            state.tasks[name] = first.with_model(made.model, about)
+        state.refresh()
         return self.one(name, number)
 
-    def _first_row(self, first: Learned, names: tuple[str, ...]) -> VersionRow:
+    def _first_row(self, name: str) -> VersionRow:
         """The first version, as it is written down beside the second."""
-        saved, token = self._state.saved, uuid.uuid4().hex
-        if saved is not None:
-            kept: TaskRow = saved.row(first.name)
-            receipt, at, model, family = kept.receipt, kept.learned_at, kept.model, kept.family
-        else:
-            receipt = receipt_to_store(first.receipt, first.about, names)
-            at, model = time.time(), model_to_store(first.model, names)
-            family = self._state.family.to_dict()
-        return VersionRow(first.name, 1, _BEFORE, receipt, at, {}, model, family, token)
+        row, token = self._state.saved.row(name), uuid.uuid4().hex
+        return VersionRow(
+            name, 1, _BEFORE, row.receipt, row.learned_at, {}, row.model, row.family, token
+        )
 
     def all(self, name: str) -> list[Version]:
         """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""
@@ -300,8 +291,7 @@ class Versions:
         heads = self._heads(name)
         if not heads:
             first = self._state.tasks[name]
-            saved = self._state.saved
-            at = 0.0 if saved is None else saved.row(name).learned_at
+            at = self._state.saved.row(name).learned_at
             return [Version(name, 1, _PRESENT, first.receipt, at, _load=lambda: first.model)]
         return [self._version(head) for head in heads]
 
@@ -359,17 +349,12 @@ class Versions:
         version = self.check(name)
         return self._state.tasks[name].receipt if version is None else version.receipt
 
-    def forget_in_memory(self, name: str) -> None:
-        """Without a store the ledger's book holds the versions."""
-        if self._state.has_ledger:
-            self._book.write(lambda pages: VersionPages(pages).drop(name))
-
     def rollback(self, name: str) -> Version:
         """The version before answers again; see :meth:`thrifty.lifetime.task.Task.rollback`."""
         self._state.refresh()
         self._state.model(name)
 
-        def work(pages: SqlPages) -> int:
+        def work(pages: SqlPages) -> VersionRow:
             versions = VersionPages(pages)
             heads = versions.heads(name)
             present = _present(heads)
@@ -383,19 +368,15 @@ class Versions:
             versions.put_state(name, number, _PRESENT)
             row = versions.one(name, number)
             assert row is not None
-            if self._state.saved is not None:
-                versions.put_present(name, row.model, row.family, About.of(row.receipt).to_store())
-                pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
-            return number
+            self._state.saved.put_present(pages, row, About.of(row.receipt).to_store())
+            pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
+            return row
 
-        number: int = self._book.write(work)
-        if self._state.saved is not None:
-            self._state.refresh()
-        else:
-            row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
-            model, first = self._loaded(name, number), self._state.tasks[name]
-            self._state.tasks[name] = first.with_model(model, About.of(row.receipt))
-        return self.one(name, number)
+        row, tasks = self._book.write(work), self._state.tasks
+        model = self._loaded(name, row.number)
+        tasks[name] = tasks[name].with_model(model, About.of(row.receipt))
+        self._state.refresh()
+        return self.one(name, row.number)
 
 
 class Task:
@@ -647,13 +628,3 @@ class Task:
 def _present(heads: Sequence[VersionHead]) -> int:
     """The number of the version that answers."""
     return next((head.number for head in heads if head.state == _PRESENT), 1)
-
-
-def _grow_features(pages: SqlPages, version: int, names: tuple[str, ...], named: bool) -> None:
-    """New columns are the lifetime's from now on, unless another process was quicker."""
-    n = pages.n_features()
-    if n == len(names):
-        return
-    if pages.version() != version:
-        raise FeaturesMoved
-    VersionPages(pages).put_features(names, named)

@@ -48,10 +48,10 @@ from thrifty.lifetime.feature_matching import (
 from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.lifetime.state import LifetimeState
-from thrifty.protocol import traits_of
+from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import Finished, Snapshot, commit_in_memory
+from thrifty.stores.saved import Finished, Snapshot
 from thrifty.stores.task_pages import TaskRow
 from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
@@ -293,21 +293,17 @@ class Transactions:
 
     def counted(self, task: OpenTask) -> Finished:
         """A purchase that is no task: what it cost, and what is owned by it."""
-        row = TaskRow(task.name, "bought", {}, {}, None, uuid.uuid4().hex, time.time())
-
-        state, rows = self._state, np.flatnonzero(task.cells.meter.bought_per_example())
-
-        def offered(pages: SqlPages | None) -> None:
-            state.note_offered(pages, task.source, task.cells, task.place, rows=rows)
+        state, at = self._state, time.time()
+        rows = np.flatnonzero(task.cells.meter.bought_per_example())
+        offered = state.offered(task.source, task.cells, task.place, rows=rows)
 
         def count(pages: SqlPages) -> None:
-            state.count_all(pages, task, row.name, row.learned_at)
-            if state.saved is not None:
-                offered(pages)
+            state.count_all(pages, task, task.name, at)
+            offered(pages)
 
-        if state.saved is None:
-            offered(None)
-        return Finished(row, task.cells.counted, task.cells.currency, count)
+        row = TaskRow(task.name, "bought", {}, {}, None, uuid.uuid4().hex, at)
+        cells = task.cells
+        return Finished(task.name, "bought", lambda: row, cells.counted, cells.currency, count)
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
         family = self._state.family
@@ -344,51 +340,45 @@ class Transactions:
         ``paid_by``: the task in whose name a provider was paid for several at once; this one takes
         over its share. ``labels``: where they were bought.
         """
-        durable = self._state.saved is not None
-        row = self._row(learned, task.features.names) if durable else _nothing_kept(learned)
+        state, name, at = self._state, learned.name, time.time()
+        offered, currency = self._offered(task, labels), learned.receipt.currency
 
         def also(pages: SqlPages) -> None:
-            self._state.refuse_purged(pages, task)
+            state.refuse_purged(pages, task)
             if not task.booked:
-                self._state.count_all(pages, task, row.name, row.learned_at)
-            if paid_by is not None and paid_by != row.name:
+                state.count_all(pages, task, name, at)
+            if paid_by is not None and paid_by != name:
                 share = minor_units(learned.receipt.cost)
                 pages.move(paid_by, 0, -share)
-                pages.move(row.name, 0, share)
+                pages.move(name, 0, share)
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
-            if durable:
-                self.note_offered(pages, task, labels)
+            offered(pages)
             _note_examples(pages, task, learned)
 
-        if not durable:
-            self.note_offered(None, task, labels)
         counted = task.cells.counted if counted is None else counted
-        self._state.one_currency(task.source, counted > 0)
-        return Finished(row, counted, learned.receipt.currency, also)
+        state.one_currency(task.source, counted > 0)
+        row = _row_of(learned, task.features.names, state.family, at)
+        if state.only_counts(task.source, currency):
+            return Finished(name, learned.route, row, counted, "", offered, limits=False)
+        return Finished(name, learned.route, row, counted, currency, also)
 
-    def _row(self, learned: Learned, names: tuple[str, ...]) -> TaskRow:
-        failure = learned.failure
-        why = None if failure is None else {"reason": failure.reason, "message": failure.message}
-        return TaskRow(
-            name=learned.name,
-            route=learned.route,
-            model=model_to_store(learned.model, names),
-            receipt=receipt_to_store(learned.receipt, learned.about, names),
-            failure=why,
-            token=uuid.uuid4().hex,
-            learned_at=time.time(),
-            family=self._state.family.to_dict(),
-        )
-
-    def note_offered(
-        self, pages: SqlPages | None, task: OpenTask, labels: LabelCells | None = None
-    ) -> None:
+    def _offered(
+        self, task: OpenTask, labels: LabelCells | None = None
+    ) -> Callable[[SqlPages], None]:
         """What the rows of a task, and their labels where these cost, would cost in full."""
-        self._state.note_offered(pages, task.source, task.cells, task.place, owned=task.owned)
-        if labels is not None:
-            source = labels.source
-            self._state.note_offered(pages, source, labels.cells, source.name, ours=False)
+        state = self._state
+        cells = state.offered(task.source, task.cells, task.place, owned=task.owned)
+        if labels is None:
+            return cells
+        source = labels.source
+        beside = state.offered(source, labels.cells, source.name, ours=False)
+
+        def both(pages: SqlPages) -> None:
+            cells(pages)
+            beside(pages)
+
+        return both
 
     @contextmanager
     def noting(self, task: OpenTask, labels: LabelCells | None = None) -> Iterator[None]:
@@ -398,32 +388,17 @@ class Transactions:
         except BaseException:
             paid = not task.source.free and task.cells.receipt().cost > 0
             if paid or (labels is not None and labels.cells.receipt().cost > 0):
-                state = self._state
                 with suppress(ThriftyError):  # what made it stop is said, not this
-                    if state.saved is None:
-                        self.note_offered(None, task, labels)
-                    else:
-                        state.ledger.book.write(lambda p: self.note_offered(p, task, labels))
+                    self._state.ledger.book.write(self._offered(task, labels))
             raise
-
-    def commit_in_memory(self, done: Sequence[Finished]) -> None:
-        """Without a store only the ledger has something to commit, where there is one."""
-        if self._state.has_ledger:
-            commit_in_memory(self._state.ledger, done)
 
     def keep(self, opened: OpenTask) -> None:
         """What was looked at is owned from now on, what was said of its features is known."""
-        state = self._state
         if opened.kinds:
-            if state.saved is not None:
-                state.saved.tell_kinds(opened.kinds)
-            kinds = {**(state.settings.kinds or {}), **opened.kinds}
-            state.settings = replace(state.settings, kinds=kinds)
+            self._state.saved.tell_kinds(opened.kinds)
         if opened.na:
-            if state.saved is not None:
-                state.saved.tell_na(opened.na)
-            state.settings = replace(state.settings, na=with_na(state.settings.na, opened.na))
-        state.keep(opened)
+            self._state.saved.tell_na(opened.na)
+        self._state.keep(opened)
 
 
 def _default_share(cells: Cells, labels: Any) -> float:
@@ -448,9 +423,27 @@ def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:
     VersionPages(pages).put_examples(task.name, 1, np.where(rows >= 0, numbers[rows], -1))
 
 
-def _nothing_kept(learned: Learned) -> TaskRow:
-    """Without a store the objects themselves are kept: nothing is written out."""
-    return TaskRow(learned.name, learned.route, {}, {}, None, "", time.time())
+def _row_of(
+    learned: Learned, names: tuple[str, ...], family: AnyFamily, at: float
+) -> Callable[[], TaskRow]:
+    """The task as a store has it; in memory nobody may ever ask for that."""
+
+    def row() -> TaskRow:
+        failure = learned.failure
+        why = None if failure is None else {"reason": failure.reason, "message": failure.message}
+        return TaskRow(
+            name=learned.name,
+            route=learned.route,
+            model=model_to_store(learned.model, names),
+            receipt=receipt_to_store(learned.receipt, learned.about, names),
+            failure=why,
+            token=token,
+            learned_at=at,
+            family=family.to_dict(),
+        )
+
+    token = uuid.uuid4().hex
+    return row
 
 
 def in_shares(amount: int, n: int) -> list[int]:

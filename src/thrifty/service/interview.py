@@ -237,7 +237,7 @@ class Interviews:
     def _same_values(self, row: Row, model: Asks) -> None:
         """What the store knows of a row is what it answers by: another value is said, not lost."""
         state = self.life._state
-        if not row.values or not state.has_ledger:
+        if not row.values:
             return
         known = state.values_owned(Form([row], model, self.source, rehearsed=True))
         for name, value in row.values.items():

@@ -178,6 +178,14 @@ class LifetimeBook:
     def read(self, work: Callable[[SqlPages], T]) -> T:
         return self.store.read(self.id, work)
 
+    def peek(self, work: Callable[[SqlPages], T], nothing: T) -> T:
+        """What stands in it; ``nothing`` where a book in memory has not been begun."""
+        return self.read(work)
+
+    def later(self, work: Callable[[SqlPages], None]) -> None:
+        """Write before anybody looks; in a store at once."""
+        self.write(work)
+
 
 def existing_store(where: StoreLike, *, read_only: bool = False) -> Store:
     """A store that is there; a file name that is not there is an error, not a new store."""

@@ -1,4 +1,4 @@
-"""A lifetime in a store: how it is read, and how a learned task is committed."""
+"""A lifetime in a store, or in memory: how it is read, and how a learned task is committed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
+from thrifty.attempt import Route
 from thrifty.cells import Ledger
 from thrifty.cells.ledger.book import reached
 from thrifty.cells.prices.money import Budget
@@ -14,8 +15,10 @@ from thrifty.cells.sources.gaps import Codes, with_na
 from thrifty.errors import BadParameter, StoreError, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily, Block, InBlocks, Representation, with_seed
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
+from thrifty.stores.model_pages import VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, as_written_now, family_from_dict, versions
+from thrifty.stores.sqlite import MemoryBook
 from thrifty.stores.task_pages import TaskHead, TaskPages, TaskRow
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
@@ -46,13 +49,18 @@ class Finished:
     """A task that was learned and is now to be committed.
 
     ``counted`` is what it cost on sources that are free to read, in minor units: what was bought
-    from a provider is in the ledger already. ``also`` is written in the same transaction.
+    from a provider is in the ledger already. ``also`` is written in the same transaction; it holds
+    no table, and may be written later in memory, where nothing ``limits`` what was counted.
     """
 
-    row: TaskRow
+    name: str
+    route: Route
+    #: the task as a store has it
+    row: Callable[[], TaskRow]
     counted: int
     currency: str
-    also: Callable[[SqlPages], None] | None = None
+    also: Callable[[SqlPages], None]
+    limits: bool = True
 
 
 class FeaturesMoved(Exception):
@@ -61,6 +69,8 @@ class FeaturesMoved(Exception):
 
 class SavedLifetime:
     """One lifetime, by name, in a store."""
+
+    in_memory = False
 
     def __init__(
         self, book: LifetimeBook, family: AnyFamily, rule: Rule, settings: Settings
@@ -265,6 +275,32 @@ class SavedLifetime:
             raise UnknownTask(f"the task {name!r} was forgotten by another process.")
         return found
 
+    def put_model(self, name: str, model: Callable[[], Json]) -> None:
+        """Another model of a task in the place of its own; what it cost stays."""
+        made = model()
+        self.book.write(lambda pages: pages.put_model(name, made))
+
+    def put_present(self, pages: SqlPages, version: VersionRow, about: JsonLike) -> None:
+        """The version that answers for its task from now on; ``about``: what stands beside it."""
+        VersionPages(pages).put_present(version.task, version.model, version.family, about)
+
+    def grow_features(self, pages: SqlPages, after: Snapshot) -> None:
+        """New columns are the lifetime's from now on, unless another process was quicker."""
+        if pages.n_features() == len(after.features or ()):
+            return
+        if pages.version() != after.version:
+            raise FeaturesMoved
+        VersionPages(pages).put_features(after.features or (), after.named)
+
+    def forget(self, name: str) -> None:
+        """A task and its versions are gone; what they bought stays, under another name."""
+
+        def work(pages: SqlPages) -> None:
+            VersionPages(pages).drop(name)
+            pages.forget(name)
+
+        self.book.write(work)
+
     def commit(
         self, ledger: Ledger, tasks: Sequence[Finished], after: Snapshot, merge: Merge
     ) -> tuple[Snapshot, list[TaskHead]]:
@@ -275,14 +311,15 @@ class SavedLifetime:
         now. Returns what the store holds then, and the tasks that came since.
         """
         reached("before-commit")
+        rows = [task.row() for task in tasks]
 
         def work(pages: SqlPages) -> tuple[Snapshot, list[TaskHead]]:
-            for task in tasks:
-                token = pages.task_token(task.row.name)
-                if token == task.row.token:  # it was committed when the connection was lost
+            for row in rows:
+                token = pages.task_token(row.name)
+                if token == row.token:  # it was committed when the connection was lost
                     return self.snapshot(pages), pages.heads(after.position)
                 if token is not None:
-                    raise task_exists(task.row.name)
+                    raise task_exists(row.name)
             representation, counts, stored = after.representation, after.counts, after.stored
             if pages.version() != after.version:
                 now = self.snapshot(pages)
@@ -298,9 +335,9 @@ class SavedLifetime:
             if pages.n_features() != len(after.features or ()):
                 pages.put_features(after.features or (), after.named)
             version = write_parts(pages, _beside(counts, self.rule), representation, stored)
-            for task in tasks:
-                pages.add_task(task.row)
-                ledger.compact(pages, task.row.name)
+            for row in rows:
+                pages.add_task(row)
+                ledger.compact(pages, row.name)
             reached("in-commit")
             new = replace(after, representation=representation, counts=counts, version=version)
             return replace(new, stored=representation), pages.heads(after.position)
@@ -328,11 +365,74 @@ class SavedLifetime:
                 pages.put_features(after.features or (), after.named)
             beside = _beside(now.counts, self.rule)
             version = write_parts(pages, beside, now.representation, now.stored)
-            ledger.compact(pages, paid.row.name)
+            ledger.compact(pages, paid.name)
             now = replace(now, features=after.features, named=after.named)
             return replace(now, version=version, stored=now.representation)
 
         return self.book.write(work)
+
+
+class MemoryLifetime(SavedLifetime):
+    """A lifetime without a store: its ledger has a book, all else stays as the object it is."""
+
+    in_memory = True
+
+    def __init__(self, family: AnyFamily, rule: Rule, settings: Settings) -> None:
+        book = MemoryBook(lambda: (self.family.to_dict(), _beside(Counts(), self.rule)))
+        super().__init__(book, family, rule, settings)
+        self._rows: dict[str, Callable[[], TaskRow]] = {}
+
+    def news(self, now: Snapshot) -> tuple[Snapshot | None, list[TaskHead], int]:
+        """Nobody else works on it."""
+        return None, [], now.forgets
+
+    def budget_now(self, pages: SqlPages) -> Budget | None:
+        return self.settings.budget
+
+    def row(self, name: str) -> TaskRow:
+        return self._rows[name]()
+
+    def put_model(self, name: str, model: Callable[[], Json]) -> None:
+        before = self._rows[name]
+        self._rows[name] = lambda: replace(before(), model=model())
+
+    def put_present(self, pages: SqlPages, version: VersionRow, about: JsonLike) -> None:
+        """Whoever has the object puts it there."""
+
+    def grow_features(self, pages: SqlPages, after: Snapshot) -> None:
+        """They are what the snapshot says."""
+
+    def forget(self, name: str) -> None:
+        super().forget(name)
+        del self._rows[name]
+
+    def commit(
+        self, ledger: Ledger, tasks: Sequence[Finished], after: Snapshot, merge: Merge
+    ) -> tuple[Snapshot, list[TaskHead]]:
+        self._pay(ledger, tasks)
+        self._rows |= {task.name: task.row for task in tasks}
+        first = after.position + 1
+        return after, [TaskHead(first + i, task.name, task.route) for i, task in enumerate(tasks)]
+
+    def commit_memory_update(
+        self,
+        ledger: Ledger,
+        paid: Finished,
+        after: Snapshot,
+        teach: Callable[[Representation], Representation],
+    ) -> Snapshot:
+        self._pay(ledger, [paid])
+        return after
+
+    def _pay(self, ledger: Ledger, tasks: Sequence[Finished]) -> None:
+        def work(pages: SqlPages) -> None:
+            for task in tasks:
+                charge_task(ledger, pages, task)
+                if task.limits:
+                    ledger.compact(pages, task.name)
+
+        soon = self.book.write if any(task.limits for task in tasks) else self.book.later
+        soon(work)
 
 
 def _settings(kept: JsonLike, given: Settings | None) -> Settings:
@@ -345,17 +445,6 @@ def _settings(kept: JsonLike, given: Settings | None) -> Settings:
         return Settings.from_dict({**kept, "prices": None})
 
 
-def commit_in_memory(ledger: Ledger, tasks: Sequence[Finished]) -> None:
-    """Without a store only the ledger has something to commit."""
-
-    def work(pages: SqlPages) -> None:
-        for task in tasks:
-            charge_task(ledger, pages, task)
-            ledger.compact(pages, task.row.name)
-
-    ledger.book.write(work)
-
-
 def task_exists(name: str) -> TaskExists:
     return TaskExists(
         f"a task named {name!r} was learned before. Choose another name, read the model with "
@@ -366,9 +455,8 @@ def task_exists(name: str) -> TaskExists:
 
 def charge_task(ledger: Ledger, pages: SqlPages, task: Finished) -> None:
     """Book what a task has cost, and what goes with it."""
-    if task.also is not None:
-        task.also(pages)
-    charge(ledger, pages, task.row.name, task.counted, task.currency)
+    task.also(pages)
+    charge(ledger, pages, task.name, task.counted, task.currency)
 
 
 def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency: str) -> None:
