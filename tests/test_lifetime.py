@@ -83,17 +83,6 @@ def test_prices_change_the_cost_not_the_cells():
         assert learned.receipt.cost == pytest.approx(cost)
 
 
-def test_a_source_used_again_is_not_paid_for_again():
-    X = TASKS[0].X
-    source = thrifty.Source.from_array(X)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()))
-    first = life.learn("first", source, TASKS[0].y)
-    assert first.route == "scratch" and first.receipt.cells == X.size
-    again = life.learn("again", source, 1 - TASKS[0].y)
-    assert again.receipt.cells == 0 and again.receipt.cost == 0
-    assert again.receipt.reused_cells > 0 and again.receipt.max_cells_per_example == 0
-
-
 def test_models_are_scikit_learn_classifiers():
     life = learned_life()
     task = TASKS[-1]

@@ -142,22 +142,3 @@ def test_budgets_hold_on_arrays_before_the_look():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=6), budget=Budget(total=36, per_task=36))
     assert life.learn("t", X, X[:, 0]).receipt.cost == 36.0
     assert life.balance().spent == 36.0
-
-
-def test_a_task_that_met_its_budget_is_resumed_for_the_rest(tmp_path):
-    provider, features = FakeProvider(), ["a", "b", "c"]
-    y = [provider.value(e, "a") for e in IDS]
-
-    def learn(total):
-        source = provider.source(IDS, features, prices=2, max_examples=2)
-        life = thrifty.Lifetime(
-            thrifty.Trees(max_depth=3), store=tmp_path / "s.db", budget=Budget(total=total)
-        )
-        return life.learn("t", source, y)
-
-    with pytest.raises(BudgetExceeded, match=r"needs 36.*20 is left"):
-        learn(20)
-    assert provider.bill().calls == 0, "what cannot be finished is not begun"
-    receipt = learn(36).receipt
-    assert (receipt.cells, receipt.cost) == (18, 36.0)
-    assert provider.bill().twice == []

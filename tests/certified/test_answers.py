@@ -35,17 +35,6 @@ def test_every_row_is_answered_and_the_certificate_adds_up(life):
     assert "drawn at random" in str(answers) and str(certificate.drawn) in str(answers)
 
 
-def test_labels_are_never_paid_twice(life, tmp_path):
-    X, y = made()
-    ask = Counting(y)
-    oracle = thrifty.Oracle(ask, price="0.01 USD")
-    life.answer("large", X, oracle=oracle, agree=0.9, random_state=0)
-    first = len(ask.asked)
-    again = life.answer("large", X, oracle=oracle, agree=0.9, random_state=1)
-    assert len(set(ask.asked)) == len(ask.asked)
-    assert again.certificate.known == first
-
-
 def test_a_store_keeps_labels_and_bill(tmp_path):
     X, y = made()
     store = tmp_path / "life.db"

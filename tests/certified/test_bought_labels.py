@@ -34,20 +34,6 @@ def test_labels_are_bought_within_the_money_and_a_model_is_learned():
         life.learn("large", X, oracle, spend="1 USD")
 
 
-def test_what_was_paid_before_a_task_failed_is_not_paid_again():
-    X, y = made()
-    ask = Counting(np.zeros(len(X), dtype=bool))
-    life = thrifty.Lifetime(prices=0)
-    oracle = thrifty.Oracle(ask, price=1)
-    with pytest.raises(BadInput, match="two classes"):
-        life.learn("none", X, oracle, spend=50)
-    ask.y = y
-    learned = life.learn("none", X, oracle, spend=150)
-    assert len(ask.asked) == len(set(ask.asked)) == 150
-    assert learned.receipt.cost == pytest.approx(150) == life.balance().spent
-    assert life.bill().cost.sum() == pytest.approx(150)
-
-
 def test_cells_that_cost_are_paid_from_the_same_money():
     X, y = made()
     ask = Counting(y)

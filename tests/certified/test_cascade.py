@@ -267,29 +267,3 @@ def test_a_question_with_answerers_is_a_cascade():
     assert np.mean(right) >= 0.9
     assert servers[0].calls == 600 and servers[1].calls == answers.by_oracle.sum() < 420
     assert [used.name for used in answers.members] == ["small"]
-
-
-def test_what_was_bought_before_the_money_ended_is_kept_in_the_store(tmp_path):
-    y = truth()
-    X = np.random.default_rng(0).random((len(y), 2))
-    (small, large), cascade = two(y)
-    labels = []
-
-    def ask(rows):
-        labels.extend(int(r) for r in rows)
-        return [bool(y[int(r)]) for r in rows]
-
-    oracle = thrifty.Oracle(ask, price="0.01 USD")
-    given = {"oracle": oracle, "agree": 0.9, "cascade": cascade, "random_state": 0}
-    with thrifty.Lifetime(prices=0, store=tmp_path / "life.db") as life:
-        with pytest.raises(BudgetExceeded):
-            life.answer("late", X, **given, spend="1.7 USD")
-        assert life.balance().spent <= 1.7
-    with thrifty.Lifetime.open(tmp_path / "life.db") as life:
-        answers = life.answer("late", X, **given)
-        assert np.mean(answers.values == y.astype(bool)) >= 0.9
-        for calls in (small.asked, large.asked, labels):
-            assert len(calls) == len(set(calls))  # nobody was asked twice about a row
-        paid = 0.0002 * len(small.asked) + 0.001 * len(large.asked) + 0.01 * len(labels)
-        assert life.balance().spent == pytest.approx(paid)
-        assert life.bill().cost.sum() == pytest.approx(paid)

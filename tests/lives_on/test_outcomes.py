@@ -120,11 +120,14 @@ def test_on_the_command_line_and_purged(tmp_path):
 
 def test_a_prediction_as_a_frame(life):
     new, _ = month(5, 1, 1000)
-    prediction = life.predict("ill", source(new))
+    prediction = life.predict("ill", source(new), stop=thrifty.Sure(0.9))
     frame = prediction.to_frame()
     assert frame["id"].tolist() == list(new.index)
     columns = "id,value,probability,sure,stopped,probability of 0,probability of 1,cells,cost"
     assert ",".join(frame.columns) == columns
+    assert frame["sure"].tolist() == [why == "sure" for why in prediction.stopped]
+    assert frame["probability"].tolist() == prediction.probabilities.max(axis=1).tolist()
+    assert frame["cost"].sum() == prediction.receipt.cost > 0
     polars = pytest.importorskip("polars")
     other = prediction.to_frame("polars")
     assert isinstance(other, polars.DataFrame)

@@ -42,16 +42,3 @@ def test_a_family_that_measures_nothing_says_so():
     learned = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
     assert learned.quality is None and "not measured" in learned.summary()
     assert learned.prediction_price == 2
-
-
-def test_a_frame_of_answers_says_how_sure_each_is():
-    pytest.importorskip("pandas")
-    X = np.random.default_rng(0).normal(size=(300, 4))
-    life = thrifty.Lifetime(random_state=0)
-    life.learn("ill", X, X[:, 2] > 0, spend="100 %")
-    made = life.predict("ill", X[:40] + 0.1, stop=thrifty.Sure(0.9))
-    frame = made.to_frame()
-    assert {"id", "value", "probability", "sure", "stopped", "cells", "cost"} <= set(frame.columns)
-    assert frame["sure"].tolist() == made.sure.tolist() == [w == "sure" for w in made.stopped]
-    assert frame["probability"].tolist() == made.probabilities.max(axis=1).tolist()
-    assert frame["sure"].sum() > 0 and frame["cost"].sum() == made.receipt.cost

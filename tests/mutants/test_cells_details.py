@@ -8,12 +8,10 @@ import thrifty
 from tests.market import ledger, seller
 from thrifty import PriceList, Source
 from thrifty import packed as packing
-from thrifty.cells import Ledger, as_source
+from thrifty.cells import as_source
 from thrifty.cells.bit_cells import Bit, BitCells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.book import on_point
-from thrifty.cells.ledger.ending import LateAnswer
-from thrifty.cells.ledger.owner import process
 from thrifty.cells.prices import cover
 from thrifty.cells.prices.money import Limits
 from thrifty.cells.sources import packed_file, parquet, sql
@@ -21,7 +19,6 @@ from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import FeaturesChanged
 from thrifty.packed import pack
 from thrifty.protocol import Cells
-from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import FakeProvider
 
 
@@ -83,27 +80,6 @@ def test_a_message_shows_dots_only_where_it_leaves_something_out():
     assert "..." not in str(short.value) and "'e', ..." in str(long.value)
 
 
-def test_a_late_answer_whose_cell_was_bought_again_is_kept_and_not_used(tmp_path):
-    """Somebody says "not billed" while the call is running, and buys the cell again."""
-    path, calls = tmp_path / "s.db", []
-
-    def ask(ids, names):
-        calls.append(ids)
-        if len(calls) == 1:
-            process().in_flight.clear()  # as if another process were asked
-            other = Ledger(SQLiteStore(path).book("x", {}, {}))
-            (open_one,) = other.open_purchases()
-            other.resolve(open_one.id, "not-billed")
-            Cells(source, ledger=other, task="again").get([0], [0])
-        return [[True]]
-
-    source = seller(ask, ["p"], ["a"], prices=3)
-    book = Ledger(SQLiteStore(path).book("x", {}, {}))
-    with pytest.warns(LateAnswer, match="is kept, and not used"):
-        Cells(source, ledger=book, task="first").get([0], [0])
-    assert len(calls) == 2 and book.balance().spent == 6.0
-
-
 def test_limits_are_values_without_a_dictionary():
     assert not hasattr(Limits(), "__dict__")
 
@@ -152,15 +128,6 @@ def test_a_place_on_either_side_of_the_table_is_refused(rows, features):
 def test_nothing_masked_changes_nothing():
     for table in ([True, False], ["a", "b"]):
         assert unmasked(np.ma.array(table)).dtype == np.array(table).dtype
-
-
-def test_a_limit_on_an_example_holds_for_providers():
-    source = FakeProvider().source(["p", "q"], ["a", "b"], prices=2)
-    book = Ledger(MemoryStore().book("t", {}, {}), thrifty.Budget(per_example=3))
-    cells = Cells(source, ledger=book, task="t")
-    cells.get([0, 1], [0])
-    with pytest.raises(thrifty.errors.BudgetExceeded):
-        cells.get([1], [1])
 
 
 def test_kinds_of_columns_behind_a_text_are_looked_at(tmp_path):

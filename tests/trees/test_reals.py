@@ -1,13 +1,11 @@
 """Thresholds, missing values and matching against plain twins: the same trees, the same cells."""
 
-import itertools
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.trees.plain import plain_cuts, plain_scratch, plain_side, plain_use_rep
 from tests.trees.strategies import skeletons
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
@@ -17,8 +15,8 @@ from thrifty.labels.classes import read_classes
 from thrifty.trees.gains import entropy, gain_ratio, gini
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import grow_real
-from thrifty.trees.thresholds import best_by_gain, halfway, true_side
-from thrifty.trees.tree import EMPTY, Leaf, Node, Split, build, relabel
+from thrifty.trees.thresholds import best_by_gain, true_side
+from thrifty.trees.tree import EMPTY, Node, Split, relabel
 from thrifty.trees.use_rep import Grown, use_rep
 
 N = 4
@@ -35,55 +33,6 @@ def tables(draw, gaps=False):
     if gaps:
         X[rng.random(X.shape) < 0.15] = np.nan
     return X, y
-
-
-def gain_of(side, y, n_classes, gain):
-    totals = np.bincount(y, minlength=n_classes)
-    counts = np.bincount(y[side], minlength=n_classes)[:, None]
-    return float(gain(counts, totals, np.ones(1))[0])
-
-
-def plain_cuts(values):
-    known = sorted(set(values[~np.isnan(values)].tolist()))
-    return [halfway(a, b) for a, b in itertools.pairwise(known)]
-
-
-def plain_side(values, threshold):
-    side = np.array([v >= threshold for v in values])
-    n_true = sum(v >= threshold for v in values if not math.isnan(v))
-    n_false = sum(v < threshold for v in values if not math.isnan(v))
-    for i, v in enumerate(values):
-        if math.isnan(v):
-            side[i] = n_true > n_false
-    return side
-
-
-def plain_best(X, y, rows, features, n_classes, gain):
-    """(feature, threshold) of the highest gain; ties to the lowest feature, then threshold."""
-    best, found = -math.inf, None
-    for f in features:
-        for t in plain_cuts(X[rows, f]):
-            value = gain_of(plain_side(X[rows, f], t), y[rows], n_classes, gain)
-            if value > best:
-                best, found = value, (f, t)
-    return found
-
-
-def split_of(f, t, boolean):
-    return Split(f) if boolean[f] else Split(f, t)
-
-
-def plain_scratch(X, y, n_classes, boolean, gain):
-    def grow(rows):
-        if len(set(y[rows].tolist())) <= 1:
-            return Leaf(int(y[rows][0]))
-        found = plain_best(X, y, rows, range(N), n_classes, gain)
-        if found is None:
-            raise ContradictoryLabels("twin")
-        side = plain_side(X[rows, found[0]], found[1])
-        return Node(split_of(*found, boolean), grow(rows[~side]), grow(rows[side]))
-
-    return grow(np.arange(len(y)))
 
 
 @settings(max_examples=60)
@@ -130,52 +79,6 @@ def with_thresholds(tree, levels):
     )
 
 
-def agree(a, b, match):
-    return a.feature == b.feature and (match == "feature" or a.threshold == b.threshold)
-
-
-def plain_use_rep(X, y, n_classes, boolean, metafeatures, max_depth, match):
-    """Every metafeature laid on every ancestor anew; returns (tree, failed path, cells)."""
-    splits, leaves, cells = {}, {}, set()
-    todo = [((), np.arange(len(y)))]
-    while todo:
-        path, rows = todo.pop()
-        if len(set(y[rows].tolist())) <= 1:
-            leaves[path] = Leaf(int(y[rows][0]))
-            continue
-        if len(path) >= max_depth:
-            return build(splits, leaves), path, cells
-        induced = set()
-        for f in metafeatures:
-            for i in range(len(path) + 1):
-                at, fits = f, True
-                for j in range(i, len(path)):
-                    fits = isinstance(at, Node) and agree(at.split, splits[path[:j]], match)
-                    if not fits:
-                        break
-                    at = at.child(path[j])
-                if fits and isinstance(at, Node):
-                    induced.add(at.split)
-        features = sorted({split.feature for split in induced})
-        cells |= {(int(r), f) for r in rows for f in features}
-        if match == "stored":
-            best, found = -math.inf, None
-            for s in sorted(induced, key=lambda s: (s.feature, s.threshold or 0.5)):
-                t = 0.5 if s.threshold is None else s.threshold
-                value = gain_of(plain_side(X[rows, s.feature], t), y[rows], n_classes, entropy)
-                if value > best:
-                    best, found = value, (s.feature, t)
-        else:
-            found = plain_best(X, y, rows, features, n_classes, entropy)
-        if found is None:
-            return build(splits, leaves), path, cells
-        splits[path] = split_of(*found, boolean)
-        side = plain_side(X[rows, found[0]], found[1])
-        todo.append(((*path, True), rows[side]))
-        todo.append(((*path, False), rows[~side]))
-    return build(splits, leaves), None, cells
-
-
 @settings(max_examples=100)
 @given(
     tables(),
@@ -188,15 +91,8 @@ def test_use_rep_is_its_plain_twin(table, shapes, match, max_depth):
     labels = read_classes(y)
     cells = Cells(X)
     metafeatures = [with_thresholds(s, [0.125, 0.375, 0.625, float(np.median(X))]) for s in shapes]
-    attempt = use_rep(
-        Metafeatures(tuple(metafeatures)),
-        cells,
-        labels,
-        entropy,
-        max_depth=max_depth,
-        max_nodes=None,
-        match=match,
-    )
+    known, how = Metafeatures(tuple(metafeatures)), {"max_depth": max_depth, "match": match}
+    attempt = use_rep(known, cells, labels, entropy, max_nodes=None, **how)
     tree, failed, bought = plain_use_rep(
         X, labels.codes, labels.n_classes, cells.boolean, metafeatures, max_depth, match
     )

@@ -1,14 +1,12 @@
 """Scratch, UseRep and ImproveRep against plain twins: the same trees, the same cells."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kernels.plain import entropy_gain
-from tests.trees.definitions import conflict, induce, is_grown_from_prefixes
+from tests.trees.definitions import is_grown_from_prefixes
+from tests.trees.plain import plain_scratch, plain_use_rep
 from tests.trees.strategies import skeletons, tables
 from thrifty.attempt import Failed, Found
 from thrifty.cells import Cells
@@ -18,75 +16,10 @@ from thrifty.trees.gains import entropy, gini
 from thrifty.trees.improve_rep import by_anchors, by_features, by_paths
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import grow_from_scratch
-from thrifty.trees.tree import (
-    EMPTY,
-    Leaf,
-    Node,
-    Split,
-    build,
-    features_of,
-    is_prefix,
-    size,
-    subtree,
-)
+from thrifty.trees.tree import EMPTY, Node, Split, features_of, is_prefix, size, subtree
 from thrifty.trees.use_rep import Grown, use_rep
 
-
-def plain_entropy(x, y, n_classes):
-    true = [int((x & (y == c)).sum()) for c in range(n_classes)]
-    return entropy_gain(true, [int((y == c).sum()) for c in range(n_classes)])
-
-
-def plain_best(X, y, rows, candidates, n_classes):
-    gains = [plain_entropy(X[rows, f].astype(bool), y[rows], n_classes) for f in candidates]
-    best = max(gains, default=-math.inf)
-    return None if best == -math.inf else candidates[gains.index(best)]
-
-
-def plain_leaf(y, n_classes):
-    counts = tuple(int((y == c).sum()) for c in range(n_classes))
-    return Leaf(counts.index(max(counts)), counts)
-
-
-def plain_scratch(X, y, n_classes):
-    def grow(rows):
-        if len(set(y[rows].tolist())) <= 1:
-            return plain_leaf(y[rows], n_classes)
-        f = plain_best(X, y, rows, range(X.shape[1]), n_classes)
-        if f is None:
-            raise ContradictoryLabels("twin")
-        return Node(Split(f), grow(rows[X[rows, f] == 0]), grow(rows[X[rows, f] == 1]))
-
-    return grow(np.arange(len(y)))
-
-
-def plain_use_rep(X, y, n_classes, metafeatures, max_depth, max_nodes):
-    """Algorithm 2 word for word; returns (tree, failed path or None, set of cells)."""
-    splits, leaves_, cells = {}, {}, set()
-    todo = [((), np.arange(len(y)))]
-    while todo:
-        path, rows = todo.pop()
-        if len(set(y[rows].tolist())) <= 1:
-            leaves_[path] = plain_leaf(y[rows], n_classes)
-            continue
-        grown = build(splits, leaves_)
-        if len(path) >= max_depth or len(splits) >= max_nodes:
-            return grown, path, cells
-        found = set()
-        for f in metafeatures:
-            for i in range(len(path) + 1):
-                if not conflict(grown, path[:i], path, f):
-                    found.add(induce(grown, path[:i], path, f))
-        asked = {splits[path[:i]].feature for i in range(len(path))}
-        candidates = sorted({s.feature for s in found if s is not None} - asked)
-        cells |= {(int(r), f) for r in rows for f in candidates}
-        f = plain_best(X, y, rows, candidates, n_classes)
-        if f is None:
-            return grown, path, cells
-        splits[path] = Split(f)
-        todo.append(((*path, True), rows[X[rows, f] == 1]))
-        todo.append(((*path, False), rows[X[rows, f] == 0]))
-    return build(splits, leaves_), None, cells
+BITS = np.ones(6, dtype=bool)
 
 
 @settings(deadline=None, max_examples=80)
@@ -97,7 +30,7 @@ def test_scratch_is_its_plain_twin(case):
     codes, C = labels.codes, labels.n_classes
     cells = Cells(X)
     try:
-        expected = plain_scratch(X, codes, C)
+        expected = plain_scratch(X, codes, C, BITS, entropy)
     except ContradictoryLabels:
         with pytest.raises(ContradictoryLabels):
             grow_from_scratch(cells.everything(), labels, entropy, cells.prices)
@@ -121,7 +54,7 @@ def test_use_rep_is_its_plain_twin(table, metafeatures, max_depth, max_nodes):
     known = Metafeatures(tuple(metafeatures))
     attempt = use_rep(known, cells, labels, entropy, max_depth=max_depth, max_nodes=max_nodes)
     tree, failed, bought = plain_use_rep(
-        X, labels.codes, labels.n_classes, metafeatures, max_depth, max_nodes
+        X, labels.codes, labels.n_classes, BITS, metafeatures, max_depth, "feature", max_nodes
     )
     assert cells.receipt().cells == len(bought)
     if failed is None:
@@ -140,7 +73,7 @@ def test_lemma_1_and_2(table, metafeatures):
     X, y = table
     labels = read_classes(y)
     try:
-        scratch = plain_scratch(X, labels.codes, labels.n_classes)
+        scratch = plain_scratch(X, labels.codes, labels.n_classes, BITS, entropy)
     except ContradictoryLabels:
         return
     known = Metafeatures().with_trees(metafeatures)
@@ -158,7 +91,7 @@ def test_improving_makes_the_task_reusable(table, metafeatures):
     X, y = table
     labels = read_classes(y)
     try:
-        scratch = plain_scratch(X, labels.codes, labels.n_classes)
+        scratch = plain_scratch(X, labels.codes, labels.n_classes, BITS, entropy)
     except ContradictoryLabels:
         return
     known = Metafeatures().with_trees(metafeatures)
