@@ -7,13 +7,15 @@
 # summer and is raised by the same command. Everything is kept in clinic.db.
 set -eu
 
+repository=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:-clinic}
 mkdir -p "$folder"
 cd "$folder"
-command -v thrifty >/dev/null || {
+command -v thrifty >/dev/null || {  # of the clone that this file is in, else from an index
   python3 -m venv .venv
   . .venv/bin/activate
-  pip install --quiet 'thrifty[demo]'
+  [ -f "$repository/pyproject.toml" ] || repository=thrifty
+  pip install --quiet "$repository[demo]"
 }
 
 say() { printf '\n# %s\n' "$*"; }
