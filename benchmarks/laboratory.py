@@ -119,12 +119,6 @@ def learn_blind(data: Patients, cells: float) -> dict[str, object]:
             bought[np.ix_(rows, features)] = True
             return self.inner.read(rows, features)
 
-        def columns(self, features):
-            raise NotImplementedError
-
-        def tiles(self):
-            raise NotImplementedError
-
     life = thrifty.Lifetime(thrifty.Models())
     life.learn("died", Watched(data.source(data.X)), data.y, spend=cells * len(data.X))
     found = life.predict("died", data.source(data.X_test))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import thrifty
-from thrifty import kernels
 
 
 class JsonLines(thrifty.Source):
@@ -25,14 +24,6 @@ class JsonLines(thrifty.Source):
     def read(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Values of a block."""
         return np.asarray(self._values[np.ix_(rows, features)])
-
-    def columns(self, features: np.ndarray) -> np.ndarray:
-        """Features packed over all examples."""
-        return kernels.pack_columns(self._values, features)
-
-    def tiles(self) -> np.ndarray:
-        """Everything, packed for learning from scratch."""
-        return kernels.pack_tiles(self._values)
 
 
 def main(folder: Path) -> Any:

@@ -7,7 +7,7 @@ import thrifty
 from tests.certified import oracles
 from tests.certified.oracles import Counting
 from tests.market import table_seller
-from thrifty.errors import BadInput, BadParameter, MixedCurrencies, TaskExists
+from thrifty.errors import BadParameter, MixedCurrencies, TaskExists
 from thrifty.lifetime.labelling import draw_rows, free_table, unbiased_weights
 
 
@@ -82,64 +82,6 @@ def test_labels_that_are_there_already_are_used():
     assert len(ask.asked) == 30 and min(ask.asked) >= 300
     assert len(learned.labelled.rows) == 330
     assert (learned.labelled.weights[:300] == 0).all()
-
-
-@pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
-def test_a_label_of_one_task_is_a_feature_of_the_next(tmp_path, later):
-    def named(table):
-        return thrifty.Source.from_array(table, feature_names=list("abcde"))
-
-    values, y = made(600)
-    X = named(values)
-    rng = np.random.default_rng(1)
-    angry = y ^ (rng.random(600) < 0.05)  # hardly anything of X but what the label says
-    ask = Counting(y)
-
-    async def ask_later(rows):
-        return ask(rows)
-
-    oracle = thrifty.Oracle(ask_later if later else ask, price="0.01 USD", max_examples=50)
-    with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0, prices=0) as life:
-        life.learn("large", X, oracle, spend="3 USD")
-        assert len(ask.asked) == 300
-        both = oracle.beside(X, "large")
-        assert both.feature_names[-1] == "large"
-        owned = thrifty.protocol.Cells(both, ledger=life.ledger, task="look").owned_rows([5])
-        assert sorted(owned.tolist()) == sorted(int(i) for i in ask.asked)  # free where owned
-        learned = life.learn("angry", both, angry, spend="2 USD")
-        assert len(ask.asked) == len(set(ask.asked)) <= 500
-        assert learned.receipt.cost == pytest.approx(0.01 * (len(ask.asked) - 300))
-        # at a prediction it costs what the oracle costs
-        new = made(50, seed=5)
-        before, ask.y = len(ask.asked), new[1]
-        found = life.predict("angry", oracle.beside(named(new[0]), "large"))
-        assert found.receipt.cost == pytest.approx(0.01 * (len(ask.asked) - before))
-        assert np.mean(found.values == new[1]) > 0.85
-
-
-def test_labels_beside_a_table_keep_its_kinds():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"colour": ["red", "blue", None], "size": [1.5, np.nan, 2.0]})
-    oracle = thrifty.Oracle(
-        lambda rows: [["low", "high"][int(r) % 2] for r in rows], classes=["low", "high"], price=1
-    )
-    source = oracle.beside(frame, "level")
-    cells = thrifty.protocol.Cells(source, ledger=thrifty.Lifetime().ledger, task="t")
-    found = cells.get([0, 1, 2], [0, 1, 2])
-    assert source.categories[2] == ("low", "high")
-    assert found[:, 2].tolist() == [0.0, 1.0, 0.0] and cells.receipt().cost == 3
-    words = source.categories[0]
-    assert [words[int(v)] for v in found[:2, 0]] == ["red", "blue"] and np.isnan(found[2, 0])
-    assert found[0, 1] == 1.5 and np.isnan(found[1, 1])
-    with pytest.raises(BadInput, match="column 'size' already"):
-        oracle.beside(frame, "size")
-    with pytest.raises(BadInput, match="free to read"):
-        oracle.beside(source, "other")
-    asked = thrifty.Oracle(
-        thrifty.Question("Late?"), texts=["a", "b", "c"], server=lambda p: "", rates=None
-    )
-    with pytest.raises(BadInput, match="feature of its bank"):
-        asked.beside(frame, "late")
 
 
 def test_the_weights_keep_means_unbiased():

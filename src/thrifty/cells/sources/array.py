@@ -159,13 +159,6 @@ class SparseSource(Source):
             out[i] = kernels.mask_of_rows(rows, self.n_examples)
         return out
 
-    def tiles(self) -> NDArray[np.uint64]:
-        blocks = [
-            kernels.pack_tiles(self._by_row[start : start + 256].toarray() != 0)
-            for start in range(0, self.n_examples, 256)
-        ]
-        return np.concatenate(blocks, axis=1)
-
 
 def _check_indices(X: Any) -> None:
     """Indices that point outside the matrix would be read from foreign memory."""

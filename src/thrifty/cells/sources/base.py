@@ -115,13 +115,14 @@ class Source(ABC):
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         """Values of a block: (len(rows), len(features))."""
 
-    @abstractmethod
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Boolean features packed over all examples: (len(features), W)."""
+        values = self.read(np.arange(self.n_examples), features)
+        return kernels.pack_columns(values, np.arange(len(features)))
 
-    @abstractmethod
     def tiles(self) -> NDArray[np.uint64]:
         """Every feature of every example, packed in tiles; Boolean sources only."""
+        return tiles_by_columns(self.columns, self.n_features, self.n_examples)
 
     def table(self) -> AnyArray:
         """Every value: (S, N). Not to be written to."""

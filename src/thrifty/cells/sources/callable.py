@@ -215,20 +215,10 @@ class CallableSource(Source):
         self.recent.append(time.monotonic())
 
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
-        raise _no_way_around()
-
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
-        raise _no_way_around()
-
-    def tiles(self) -> NDArray[np.uint64]:
-        raise _no_way_around()
-
-
-def _no_way_around() -> BadInput:
-    return BadInput(
-        "a source that costs is only read through a ledger, which pays for each cell once: make "
-        "thrifty.protocol.Cells(source) and ask it, or learn with a Lifetime."
-    )
+        raise BadInput(
+            "a source that costs is only read through a ledger, which pays for each cell once: "
+            "make thrifty.protocol.Cells(source) and ask it, or learn with a Lifetime."
+        )
 
 
 def _plain(example: object) -> object:

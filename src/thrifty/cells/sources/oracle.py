@@ -20,7 +20,7 @@ from thrifty.cells.sources.prompts import Question
 from thrifty.cells.sources.questions import CONFIDENCE, QuestionSource, TextsLike
 from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput, MalformedAnswer
-from thrifty.typing import AnyArray, TableLike
+from thrifty.typing import AnyArray
 
 #: by id, or one for each row with None (NaN) where there is none
 KnownLabels: TypeAlias = Mapping[object, object] | Sequence[object] | AnyArray
@@ -182,64 +182,6 @@ class Oracle:
             limits=CallLimits(**self._limits),
         )
 
-    def beside(self, X: TableLike, label: str) -> CallableSource:
-        """X with its label as one more feature: free where it was bought, else at the price.
-
-        A label that one task bought may tell the next one something. The cells are those of the
-        store, known by the oracle's name, the example and the label, whoever paid for them; columns
-        of X cost nothing.
-
-        Parameters
-        ----------
-        X : TableLike
-            the rows, read for nothing
-        label : str
-            the name of the task that it was bought for
-
-        Examples
-        --------
-        >>> X = np.array([[0.5], [1.5], [2.5], [3.5]])
-        >>> oracle = Oracle(lambda ids: [X[i, 0] > 2 for i in ids], price="0.01 USD")
-        >>> both = oracle.beside(X, "large")
-        >>> both.feature_names, [both.prices.price([name]) for name in both.feature_names]
-        (('x0', 'large'), [0.0, 0.01])
-        """
-        from thrifty.cells.sources.base import as_source
-
-        table = as_source(X, allow_missing=True, categories=True)
-        if isinstance(self._ask, Question):
-            raise BadInput(
-                "a label of a question is a feature of its bank: ask for it there, with "
-                "thrifty.Source.from_questions."
-            )
-        if not table.free:
-            raise BadInput(
-                "a label can stand beside a table that is free to read; X asks a provider of its "
-                "own. Give what was bought of it as a table."
-            )
-        if label in table.feature_names:
-            raise BadInput(f"X has a column {label!r} already; rename it, or leave the label out.")
-        ids, given = _ids(table)
-        names = table.feature_names
-        kinds: dict[str, str | Sequence[str]] = {
-            name: table.categories.get(f, "boolean" if table.boolean[f] else "number")
-            for f, name in enumerate(names)
-        }
-        if not self.yes_or_no:
-            kinds[label] = [str(c) for c in self.classes]
-        asked = _provider(self._ask, _Rows(table, ids, given), in_words=not self.yes_or_no)
-        price = 1 if self.price is None else self.price
-        return CallableSource(
-            _with_columns(asked, table, {id: row for row, id in enumerate(ids)}, label),
-            examples=ids,
-            features=[*names, label],
-            kinds=kinds,
-            prices=PriceList({**dict.fromkeys(names, 0), label: price}),
-            allow_missing=True,
-            name=self.name,
-            limits=CallLimits(**self._limits),
-        )
-
     def _questions(self, X: Source, label: str, question: Question) -> QuestionSource:
         assert self._texts is not None and self._server is not None
         made = QuestionSource(
@@ -391,53 +333,6 @@ def _pairs(
 
 def _called(answerer: object) -> str:
     return str(getattr(answerer, "model", "") or getattr(answerer, "__name__", "model"))
-
-
-def _with_columns(
-    asked: Callable[..., object], table: Source, row_of: Mapping[str, int], label: str
-) -> Callable[..., object]:
-    """A label and columns of a table as one function of a source."""
-    place = {name: f for f, name in enumerate(table.feature_names)}
-
-    def columns(ids: Sequence[str], names: Sequence[str]) -> list[list[object]]:
-        rows = np.array([row_of[str(id)] for id in ids], dtype=np.int64)
-        wanted = [place[name] for name in names if name in place]
-        values = table.read(rows, np.array(wanted, dtype=np.int64)) if wanted else None
-        out: list[list[object]] = [[] for _ in ids] if values is None else values.tolist()
-        for j, f in enumerate(wanted):
-            words = table.categories.get(f)
-            for row in out if words is not None else ():
-                row[j] = _worded(row[j], words or ())
-        return out
-
-    def put(names: Sequence[str], rows: list[list[object]], said: object) -> object:
-        at = list(names).index(label)
-        try:
-            for row, one in zip(rows, said, strict=True):  # type: ignore[call-overload]
-                row.insert(at, one[0])
-        except (TypeError, ValueError, LookupError):
-            return said  # the ledger says that it is no answer
-        return rows
-
-    if inspect.iscoroutinefunction(asked):
-
-        async def later(ids: Sequence[str], names: Sequence[str]) -> object:
-            rows = columns(ids, names)
-            return put(names, rows, await asked(ids, [label])) if label in names else rows
-
-        return later
-
-    def now(ids: Sequence[str], names: Sequence[str]) -> object:
-        rows = columns(ids, names)
-        return put(names, rows, asked(ids, [label])) if label in names else rows
-
-    return now
-
-
-def _worded(place: object, words: Sequence[str]) -> str | None:
-    """The word in a place of a table; a gap is none."""
-    at = float(place)  # type: ignore[arg-type]
-    return None if math.isnan(at) else words[int(at)]
 
 
 def _word(label: object) -> object:

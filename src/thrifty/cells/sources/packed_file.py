@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.cells.sources.base import Source, tiles_by_columns
+from thrifty.cells.sources.base import Source
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
 from thrifty.typing import AnyArray, JsonLike
@@ -270,4 +270,4 @@ class PackedSource(Source):
 
     def tiles(self) -> NDArray[np.uint64]:
         self.file.expect_everything()
-        return tiles_by_columns(self.file.columns, self.n_features, self.n_examples)
+        return super().tiles()

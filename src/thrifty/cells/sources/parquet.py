@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty import kernels
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.kinds import read_column, read_kinds
 from thrifty.errors import BadInput, ThriftyError
@@ -171,18 +170,10 @@ class ColumnSource(Source):
         return out
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
-        self._load(features)
-        out = np.empty((len(features), kernels.words_for(self.n_examples)), dtype=np.uint64)
-        for i, f in enumerate(features.tolist()):
+        for f in features.tolist():
             if f not in self._packed:
-                rows = np.flatnonzero(self._table[f])
-                self._packed[f] = kernels.mask_of_rows(rows, self.n_examples)
-            out[i] = self._packed[f]
-        return out
-
-    def tiles(self) -> NDArray[np.uint64]:
-        everything = np.arange(self.n_features)
-        return kernels.pack_tiles(self.read(np.arange(self.n_examples), everything), as_bool=True)
+                self._packed[f] = super().columns(np.array([f]))[0]
+        return np.array([self._packed[f] for f in features.tolist()], dtype=np.uint64)
 
 
 class LongColumnSource(ColumnSource):

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty import kernels
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import checked_ids
@@ -56,15 +55,8 @@ class SomeRows(SourceView):
     def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
         return self._source.read(self._rows[rows], features)
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
-        values = self.read(np.arange(self.n_examples), features)
-        return np.array(
-            [kernels.mask_of_rows(np.flatnonzero(v), self.n_examples) for v in values.T],
-            dtype=np.uint64,
-        ).reshape(len(features), kernels.words_for(self.n_examples))
-
-    def tiles(self) -> NDArray[np.uint64]:
-        return kernels.pack_tiles(self.table(), as_bool=True)
+    # of the rows that are here, not of those behind it
+    columns, tiles = Source.columns, Source.tiles
 
 
 def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> NDArray[np.int64] | None:
