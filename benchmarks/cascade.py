@@ -13,7 +13,9 @@ with confidence .95, dollars for a thousand questions, labels for learning and t
   known for nothing: what no certificate can better
 
 "kept": runs whose answers agree as often as promised, with a 95 % interval (Clopper and Pearson).
-``--times 10`` asks the questions ten times over, as a picture of a larger bank.
+A long question costs more than a short one, which ours knows; ``--one-price`` keeps it from that.
+``--times 10`` asks the questions ten times over, as a picture of a larger bank; ``--messages``
+gives them the prices that messages of log-normal lengths would have (sigma 1).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import argparse
 import itertools
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,14 +50,24 @@ class Bank:
     sure: np.ndarray
     usd: np.ndarray
     names: list[str]
+    one_price: bool = False
 
     @property
     def oracle(self) -> np.ndarray:
         return self.codes[:, -1]
 
+    @property
+    def row_prices(self) -> np.ndarray | None:
+        """Of each question, in prices of the average one."""
+        return None if self.one_price else self.usd[:, -1] / self.usd[:, -1].mean()
+
     def times(self, n: int) -> Bank:
         parts = (self.codes, self.sure, self.usd)
-        return Bank(*(np.tile(part, (n, 1)) for part in parts), self.names)
+        return Bank(*(np.tile(part, (n, 1)) for part in parts), self.names, self.one_price)
+
+    def messages(self) -> Bank:
+        lengths = np.random.default_rng(0).lognormal(size=(len(self.usd), 1))
+        return replace(self, usd=self.usd.mean(axis=0) * lengths / lengths.mean())
 
 
 def read() -> Bank:
@@ -100,7 +112,7 @@ def ours(bank: Bank, level: float, seed: int) -> Run:
     prices = bank.usd.mean(axis=0)
     members = Members(
         rows, 4, prices[:-1], prices[:-1], float(prices[-1]), ask, label,
-        lambda codes: [agreement(len(codes), level)], ALPHA,
+        lambda codes: [agreement(len(codes), level)], ALPHA, bank.row_prices,
     )  # fmt: skip
     found = answer_with_chain(members, rng)
     values = certified(bank, level, found.codes, found.doubt, found.by + 1, asked, rng)
@@ -122,6 +134,7 @@ def certified(
     done = certify(
         agreement(len(codes), level), doubt, side, lambda rows: wrong[rows],
         alpha=ALPHA, rng=rng, known=known, wrong=wrong & known,
+        price=bank.row_prices,
     )  # fmt: skip
     asked[:, -1] = done.bought
     return np.where(done.bought, bank.oracle, codes)
@@ -155,7 +168,7 @@ def all_known(bank: Bank, level: float) -> cascade._ChainRun:
     members = Members(
         rows, 4, prices[:-1], prices[:-1], float(prices[-1]),
         lambda m, some: (bank.codes[some, m], bank.sure[some, m]), lambda some: bank.oracle[some],
-        lambda codes: [agreement(len(codes), level)], ALPHA,
+        lambda codes: [agreement(len(codes), level)], ALPHA, bank.row_prices,
     )  # fmt: skip
     run = cascade._ChainRun(members, np.random.default_rng(0), bank.oracle)
     every = np.arange(rows)
@@ -260,9 +273,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--levels", type=float, nargs="*", default=[0.9, 0.95])
     parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--messages", action="store_true", help="prices of messages")
+    parser.add_argument("--one-price", action="store_true", help="ours does not know the prices")
     parser.add_argument("--no-peers", action="store_true", help="without BARGAIN")
     given = parser.parse_args()
-    bank = read().times(given.times)
+    bank = replace(read(), one_price=given.one_price).times(given.times)
+    if given.messages:
+        bank = bank.messages()
     for level in given.levels:
         compare(bank, level, given.runs, not given.no_peers)
 

@@ -117,6 +117,15 @@ def test_a_row_that_the_first_member_is_sure_of_is_not_asked_of_the_next():
     assert (found.by[easy] == 0).mean() > 0.9
 
 
+def test_rows_that_cost_more_are_left_to_the_first_member():
+    y = truth(2000, seed=4)
+    members = members_of(y, [Model(y, 0.85, 5), Model(y, 0.97, 6)], [0.001, 0.3], 0.9)
+    cheap_and_dear = np.tile([0.2, 1.8], 1000)
+    found = answer_with_chain(_with(members, row_prices=cheap_and_dear), np.random.default_rng(0))
+    first = (found.by == 0).reshape(-1, 2).mean(axis=0)
+    assert found.chain.members == (0, 1) and first[0] < 0.4 < 0.7 < first[1]
+
+
 # -- through a lifetime -------------------------------------------------------------------------
 
 
@@ -236,9 +245,12 @@ def test_what_is_to_be_promised_is_asked_before_anything_is_bought():
 
 
 def test_a_question_with_answerers_is_a_cascade():
-    """The last answerer is the oracle; how sure the others are, their tokens say."""
+    """The last answerer is the oracle; how sure the others are, their tokens say.
+
+    What is said of long texts costs more, so that more is promised of short ones.
+    """
     rng = np.random.default_rng(0)
-    texts = [f"message {i} of {rng.integers(1e9)}" for i in range(600)]
+    texts = [f"message {i} of {rng.integers(1e9)}" + " and" * 500 * (i % 2) for i in range(600)]
     y = {text: bool(rng.random() < 0.5) for text in texts}
 
     class Server:
@@ -266,4 +278,5 @@ def test_a_question_with_answerers_is_a_cascade():
     right = [answer == ("yes" if y[text] else "no") for answer, text in zip(answers.values, texts)]
     assert np.mean(right) >= 0.9
     assert servers[0].calls == 600 and servers[1].calls == answers.by_oracle.sum() < 420
+    assert answers.by_oracle[1::2].mean() < answers.by_oracle[::2].mean() - 0.1
     assert [used.name for used in answers.members] == ["small"]

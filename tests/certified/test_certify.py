@@ -86,6 +86,7 @@ def test_the_bet_is_fair_whatever_the_truth(seed):
     n = 40
     answered, wrong = rng.random(n) < 0.4, rng.random(n) < 0.5
     doubt = rng.random(n) * 0.5  # has nothing to do with the truth
+    price = None if seed % 2 else rng.lognormal(size=n)
     for target in targets(answered):
         mean = whole = 0.0
         start = target.deficit(wrong, np.zeros(n, dtype=bool))
@@ -93,11 +94,12 @@ def test_the_bet_is_fair_whatever_the_truth(seed):
             continue
         none = np.zeros(n, dtype=bool)
         rate = ErrorRates(doubt, answered.astype(int)).given(none, none)
-        strata = plan.Strata.of(np.arange(n), rate, target)
+        strata = plan.Strata.of(np.arange(n), rate, target, price)
         share = plan.design(strata, -target.allowed, _BETTORS).share[strata.group]
         may = np.flatnonzero(share > 0)
         for place in may:
-            run = _Run(target, doubt, answered.astype(int), lambda rows: wrong[rows], None, None)
+            side = answered.astype(int)
+            run = _Run(target, doubt, side, lambda rows: wrong[rows], None, None, price)
             run._draw(strata, 1, _Drawing(place))
             assert run.known[strata.rows[place]]
             mean += share[place] / share.sum() * math.exp(run.wealth.log(start))
@@ -112,6 +114,23 @@ def test_wealth_grows_with_the_deficit_it_is_held_against():
     by_hand = (1 + 0.2 * (3 + 1)) * (1 + 0.1 * (2 - 2))
     assert wealth.log(3.0) == pytest.approx(math.log(by_hand))
     assert wealth.log(1.0) < wealth.log(3.0)
+
+
+def test_labels_of_short_texts_are_bought_in_place_of_long_ones():
+    rng = np.random.default_rng(0)
+    doubt, price = rng.beta(0.5, 2.5, 2000), rng.lognormal(size=2000)
+    wrong, side, spent = rng.random(2000) < doubt, np.zeros(2000, dtype=int), []
+    for known in (None, price / price.mean()):
+        runs = [
+            certify(
+                plan.agreement(2000, 0.9), doubt, side, lambda rows: wrong[rows],
+                alpha=0.05, rng=np.random.default_rng(seed), price=known,
+            )
+            for seed in range(4)
+        ]  # fmt: skip
+        assert all((wrong & ~run.bought).sum() <= 200 for run in runs)
+        spent.append(sum(price[run.bought].sum() for run in runs))
+    assert spent[1] < 0.85 * spent[0]
 
 
 def models(kind: str, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:

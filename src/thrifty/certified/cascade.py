@@ -23,6 +23,9 @@ every w from small to large, the certificate is planned as in :mod:`thrifty.cert
 least money in all wins, where a longer chain must promise more: the plan rests on few scouts.
 (A more expensive member before a cheaper one is never of use: the answer is that of the last one
 asked.)
+
+Where rows have prices of their own all of this is in prices of the row: an error on a row that
+costs twice as much counts half.
 """
 
 from __future__ import annotations
@@ -68,6 +71,8 @@ class Members:
         ``targets(codes) -> targets``: what is to be promised of these answers
     alpha : float
         by which each of them may fail
+    row_prices : array of float or None
+        of each row, in those of the average row, for members and oracle; None: all cost the same
     """
 
     rows: int
@@ -79,14 +84,16 @@ class Members:
     label: Callable[[Ints], Ints]
     targets: Callable[[Ints], list[Target]]
     alpha: float
+    row_prices: Floats | None = None
 
 
 @dataclass(frozen=True)
 class Chain:
     """Members in the order in which they are asked, and where a row leaves the chain.
 
-    The risk of an answer is its probability to be wrong times what such an error counts. A row is
-    answered at a risk of at most ``answers``, and left to the oracle above ``abstains``.
+    The risk of an answer is its probability to be wrong times what such an error counts, in prices
+    of its row. A row is answered at a risk of at most ``answers``, and left to the oracle above
+    ``abstains``.
     """
 
     members: tuple[int, ...]
@@ -171,7 +178,10 @@ class _ChainRun:
         scouts = self.rng.permutation(rows)[:size]
         for member in range(len(self.members.prices)):
             self._ask(member, scouts)
-        doubtful = scouts[np.argsort(self.sure[scouts, self.most_expensive], kind="stable")]
+        sure = self.sure[scouts, self.most_expensive]
+        if self.members.row_prices is not None:
+            sure = (sure - 1) / self.members.row_prices[scouts]
+        doubtful = scouts[np.argsort(sure, kind="stable")]
         some = doubtful[: math.ceil(labelled * size)]
         some = some[self.said[some] < 0]
         self.said[some] = self.members.label(some)
@@ -212,27 +222,33 @@ class _ChainRun:
         every = range(len(members.prices))
         doubts = np.column_stack([self._doubt(scouts, m) for m in every])
         risks = doubts * np.column_stack([_extras(members, codes[:, m]) for m in every])
+        price = None if members.row_prices is None else members.row_prices[scouts]
+        if price is not None:
+            risks /= price[:, None]
         # a member more must save one over the root of the scouts
         longer = 1 + 1 / math.sqrt(len(scouts))
         found = [Chain((), (), (), members.rows * members.oracle_price)]
         for order in _subsets(members.listed):
             for error in _ERRORS[:1] if len(order) == 1 else _ERRORS:
                 chain = _thresholds(members, risks, order, float(error))
-                expected = self._expected(chain, _stages(chain, risks), codes, doubts)
+                expected = self._expected(chain, _stages(chain, risks), codes, doubts, price)
                 found.append(replace(chain, expected=expected))
         return min(found, key=lambda c: c.expected * longer ** max(len(c.members) - 1, 0))
 
-    def _expected(self, chain: Chain, stage: Ints, codes: Ints, doubts: Floats) -> float:
+    def _expected(
+        self, chain: Chain, stage: Ints, codes: Ints, doubts: Floats, price: Floats | None
+    ) -> float:
         """What all rows will cost: the members, and the oracle as the certificate is planned."""
         members, every = self.members, np.arange(len(stage))
-        asked = np.cumsum(members.prices[list(chain.members)])[stage].mean()
+        asked = np.cumsum(members.prices[list(chain.members)])[stage]
+        paid = (asked if price is None else asked * price).mean()
         by = np.array(chain.members)[stage]
         scale, labels = members.rows / len(stage), 0.0
         for target in members.targets(codes[every, by]):
-            strata = Strata.of(every, doubts[every, by], target).scaled(scale)
+            strata = Strata.of(every, doubts[every, by], target, price).scaled(scale)
             plan = make_plan(strata, -target.allowed * scale, math.log(1 / members.alpha))
-            labels = max(labels, min(plan.outright + plan.draws, members.rows))
-        return float(asked * members.rows + labels * members.oracle_price)
+            labels = max(labels, min(plan.cost, members.rows))
+        return float(paid * members.rows + labels * members.oracle_price)
 
     # -- the answers ------------------------------------------------------------------------------
 
@@ -247,6 +263,8 @@ class _ChainRun:
             self._ask(member, rows)
             self._take(member, rows, codes, by, doubt)
             risk = doubt[rows] * _extras(members, codes[rows])
+            if members.row_prices is not None:
+                risk = risk / members.row_prices[rows]
             rows = rows[(risk > answers) & (risk <= abstains)]
         self._take(
             self.most_expensive, scouts, codes, by, doubt

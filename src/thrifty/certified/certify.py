@@ -59,6 +59,7 @@ def certify(
     rng: np.random.Generator,
     known: Bools | None = None,
     wrong: Bools | None = None,
+    price: Floats | None = None,
 ) -> Certified:
     """Ask until the deficit is at most 0, except with probability alpha.
 
@@ -73,6 +74,8 @@ def certify(
     known, wrong : array of bool or None
         rows whose labels are there already, for instance those that the model learned from. They
         are answered by the oracle; the certificate rests on rows drawn from the others
+    price : array of float or None
+        of each row's label, in prices of the average row; None: all cost the same
 
     Examples
     --------
@@ -83,7 +86,7 @@ def certify(
     >>> bool(done.bought.sum() < 500), bool(truth[~done.bought].sum() <= 100)
     (True, True)
     """
-    run = _Run(target, doubt, side, ask, known, wrong)
+    run = _Run(target, doubt, side, ask, known, wrong, price)
     to_gain = math.log(1 / alpha)
     while not run.certain() and run.wealth.log(run.fallen) < to_gain:
         run.turn(to_gain, rng)
@@ -102,9 +105,10 @@ class _Run:
         ask: AskOracle,
         known: Bools | None,
         wrong: Bools | None,
+        price: Floats | None,
     ) -> None:
         rows = len(doubt)
-        self.target, self.ask = target, ask
+        self.target, self.ask, self.price = target, ask, price
         self.rates = ErrorRates(doubt, side)
         self.known = np.zeros(rows, dtype=bool) if known is None else known.copy()
         self.wrong = np.zeros(rows, dtype=bool) if wrong is None else wrong & self.known
@@ -138,7 +142,7 @@ class _Run:
         turn, of_the_rest = 0.1, 0.25
         random = 0.1  # and at least this share of a turn is drawn at random
         rate = self.rates.given(self.seen, self.wrong)
-        strata = Strata.of(np.flatnonzero(~self.known), rate, self.target)
+        strata = Strata.of(np.flatnonzero(~self.known), rate, self.target, self.price)
         left = max(to_gain - self.wealth.log(self.fallen), 0.1)
         plan = make_plan(strata, self.counted, left)
         rest = plan.draws + plan.outright

@@ -13,6 +13,10 @@ So ln(1/alpha) / c draws are to be expected. The more doubtful rows are bought o
 is c for the rest: the plan is the number with the smallest sum. Rows that are alike are taken
 together, so that planning costs the same for any number of rows.
 
+Where labels have prices of their own (long texts, for instance) gain and cost are those of a coin
+spent: rows of price t are suspected up to divergence c t, which draws cheap rows more often by the
+same formula, and rows are bought outright by what they bring for their price.
+
 What a certificate is about, as one number that must not be above 0: the deficit.
 
 Every row counts something. For ``agree`` a wrong answer counts 1, and a share of all rows may be
@@ -206,8 +210,10 @@ def upper(rate: Floats, gain: Floats | float) -> Floats:
     return low
 
 
-def suspects(rate: Floats) -> Floats:
+def suspects(rate: Floats, price: Floats | None = None) -> Floats:
     """``upper`` at every gain of ``GAINS``, from a table: (..., gains). For guesses, not bounds.
+
+    ``price``: at so many times these gains.
 
     >>> table = suspects(np.array([0.0, 0.2]))
     >>> bool(abs(table[1] - upper(np.full(len(GAINS), 0.2), GAINS)).max() < 0.002)
@@ -220,7 +226,15 @@ def suspects(rate: Floats) -> Floats:
     below = place.astype(np.int64)
     part = (place - below)[..., None]
     low = table[below]
-    return np.asarray(low + part * (table[below + 1] - low))
+    found = np.asarray(low + part * (table[below + 1] - low))
+    if price is None:
+        return found
+    step = math.log(GAINS[1] / GAINS[0])
+    last = len(GAINS) - 1
+    at = np.clip(np.arange(len(GAINS)) + np.log(price)[:, None] / step, 0, last - 1e-6)
+    before = np.broadcast_to(at.astype(np.int64), found.shape)
+    low = np.take_along_axis(found, before, axis=-1)
+    return np.asarray(low + (at - before) * (np.take_along_axis(found, before + 1, axis=-1) - low))
 
 
 @lru_cache(maxsize=1)
@@ -252,20 +266,27 @@ class Strata:
     extra: Floats
     #: what it is expected to count once its labels are bought
     bought: Floats
+    #: of a label, in prices of the average row; None: all cost the same
+    price: Floats | None = None
 
     @classmethod
-    def of(cls, rows: Ints, rate: Floats, target: Target) -> Strata:
-        """Cut rows into groups by their rates, and sort the groups."""
+    def of(cls, rows: Ints, rate: Floats, target: Target, price: Floats | None = None) -> Strata:
+        """Cut rows into groups by their rates, and by their prices, and sort the groups."""
         groups = 64  # about so many groups of rows with about the same rate
+        prices = 1 if price is None else 4  # of them with a rate, by price
         kind = target.kind[rows]
         sizes = []
         for n in np.bincount(kind).tolist():
-            pieces = min(n, max(2, round(groups * n / len(rows))))
+            pieces = min(n, max(2, round(groups / prices * n / len(rows))))
             sizes.append(np.diff(np.linspace(0, n, pieces + 1).astype(np.int64)))
         cut = np.concatenate(sizes)
         sorted_rows = rows[np.lexsort((rate[rows], kind))]
+        if price is not None:
+            sorted_rows, cut = _cut_again(sorted_rows, cut, price, prices)
         place = np.repeat(np.arange(len(cut)), cut)
         falls = np.bincount(place, weights=target.expected_falls(rate)[sorted_rows]) / cut
+        if price is not None:
+            falls /= np.bincount(place, weights=price[sorted_rows]) / cut
         order = np.argsort(falls, kind="stable")
         new_place = np.empty_like(order)
         new_place[order] = np.arange(len(order))
@@ -285,6 +306,7 @@ class Strata:
             mean(target.right),
             mean(target.extra),
             mean(bought),
+            None if price is None else mean(price),
         )
 
     def scaled(self, by: float) -> Strata:
@@ -295,6 +317,19 @@ class Strata:
         """The deficit at these rates, where rows with labels count so much less what is allowed."""
         return known + float((self.size * (self.right + self.extra * rate)).sum())
 
+    @property
+    def costs(self) -> Floats:
+        """What the labels of a group cost, in prices of the average row."""
+        return self.size if self.price is None else self.size * self.price
+
+
+def _cut_again(rows: Ints, cut: Ints, by: Floats, pieces: int) -> tuple[Ints, Ints]:
+    """Cut each group into smaller ones by another number."""
+    group = np.repeat(np.arange(len(cut)), cut)
+    rows = rows[np.lexsort((by[rows], group))]
+    sizes = [np.diff(np.linspace(0, n, min(n, pieces) + 1).astype(np.int64)) for n in cut.tolist()]
+    return rows, np.concatenate(sizes)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -303,11 +338,13 @@ class Plan:
     #: doubtful rows to buy outright, and draws at random
     outright: int
     draws: float
+    #: what they cost, in prices of the average row
+    cost: float
 
 
 def make_plan(strata: Strata, known: float, to_gain: float) -> Plan:
     """The cheapest number of rows to buy outright, and the draws that are then needed."""
-    suspect = suspects(strata.rate)
+    suspect = suspects(strata.rate, strata.price)
     size = strata.size[:, None]
     kept = size * (strata.right[:, None] + strata.extra[:, None] * suspect)
     bought = strata.size * strata.bought
@@ -318,14 +355,14 @@ def make_plan(strata: Strata, known: float, to_gain: float) -> Plan:
     above = deficit > 0
     first = np.where(above.any(axis=1), above.argmax(axis=1), len(GAINS) - 1)
     gain = np.where(now < 0, GAINS[np.maximum(first - 1, 0)], 0.0)
-    rows = np.cumsum(strata.size)
-    draws = np.minimum(to_gain / np.maximum(gain, 1e-9), rows)
-    cost = (strata.size.sum() - rows) + draws
+    rows, costs = np.cumsum(strata.size), np.cumsum(strata.costs)
+    draws = np.minimum(to_gain / np.maximum(gain, 1e-9), costs)
+    cost = (costs[-1] - costs) + draws
     best = int(np.argmin(cost))
     # nothing may be left to the model
-    if strata.size.sum() < cost[best]:
-        return Plan(int(strata.size.sum()), 0.0)
-    return Plan(int(strata.size.sum() - rows[best]), float(draws[best]))
+    if costs[-1] < cost[best]:
+        return Plan(int(strata.size.sum()), 0.0, float(costs[-1]))
+    return Plan(int(strata.size.sum() - rows[best]), float(draws[best]), float(cost[best]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +408,7 @@ def _suspected(strata: Strata, rate: Floats, known: float) -> tuple[Floats, Floa
     counted = rate @ each
     scale = np.where(counted >= hope * free, hope * max(free, 0.0) / counted, 1.0)
     rate = rate * scale[:, None]
-    table = suspects(rate)
+    table = suspects(rate, strata.price)
     over = each @ table - free  # (bettors, gains): the deficit, which grows with the gain
     after = np.clip((over < 0).sum(axis=1), 1, len(GAINS) - 1)  # the first above 0
     one = np.arange(len(rate))

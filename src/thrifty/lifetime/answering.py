@@ -199,6 +199,7 @@ class Answering:
                     rng=rng,
                     known=known,
                     wrong=known & target.wrong(state.said, codes),
+                    price=asked.labels.row_prices,
                 )
                 cost, currency = asked.labels.spent - spent, asked.labels.cells.currency
                 certificates.append(
@@ -323,6 +324,7 @@ class _Asked:
             label=state.ask,
             targets=targets,
             alpha=alpha,
+            row_prices=self.labels.row_prices,
         )
 
     def _ask(self, k: int, rows: Ints) -> tuple[Ints, Floats]:

@@ -222,8 +222,17 @@ class LabelCells:
 
     @property
     def listed(self) -> float:
-        """What a row costs that nobody owns."""
-        return to_units(self.cells.price_of_an_example())
+        """What the average row costs that nobody owns; a question is asked in a call."""
+        return to_units(self.cells.price_of_an_example()) + self.cells.call_price
+
+    @property
+    def row_prices(self) -> Floats | None:
+        """What each row costs that nobody owns, in those of the average; None: all the same."""
+        calls = getattr(self.source, "per_call", None)  # what is asked about long texts costs more
+        if calls is None or (calls == calls[0]).all():
+            return None
+        each = self.cells.price_of_an_example() + calls.astype(np.float64)
+        return np.asarray(each / each.mean())
 
     @property
     def spent(self) -> float:
