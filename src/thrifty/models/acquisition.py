@@ -214,10 +214,7 @@ class _Acquisition:
                 return []
             raise BadInput(self._too_little(least, needed))
         levels = self._n_levels(kept, bill)
-        self._set_due(first=levels > 0)
         for level in range(levels + 1):
-            if level == levels:
-                self._set_due(first=False)
             self.offers.look_ahead(self._ahead())
             features = self.offers.features(kept)
             more = self._rows_for(features, self.left / (levels - level + 1))
@@ -276,13 +273,6 @@ class _Acquisition:
         while levels and bill / cost / (levels + 1) < least:
             levels -= 1
         return levels
-
-    def _set_due(self, *, first: bool) -> None:
-        if self.background is None:
-            return
-        # with a background known from so many samples, four rare rows to another; last, two others
-        known = float(np.median(self.background[0])) >= 150.0
-        self.rows.set_due(4.0 if first and known else 1.0 if first else 0.5, self.n)
 
     def _ahead(self) -> Ints:
         """Rows that are likely to come next."""
@@ -363,26 +353,31 @@ class _Acquisition:
         return self.background[0][features], self.background[1][features]
 
     def _narrower(self, kept: list[int]) -> list[int]:
-        """The set with the largest told x rows / (rows + 60); of wide tables the better half."""
+        """The set with the largest told x rows / (rows + 60); or the better half."""
         self.offers.look_ahead(self._ahead())
         path = self.offers.narrowing(kept, self.score)
-        if self.background is not None:  # as beliefs rank them
+        if self._halves():
             sizes = np.array([len(self.offers.features(some)) for some in path])
             return path[int((sizes <= (sizes[0] + 1) // 2).argmax())]
         costs = np.array([max(self.offers.cost(some), CENT) for some in path])
         rows = np.minimum(self.n + self.left / costs, self.rows.n_rows)
         told = self._told(path)
-        # rows at which half of what a table can tell is learned, and the least share of the scores
-        # that a level keeps: 150 rows lose the one expensive test that decides, 0 choose few of all
-        half_rows, least_told = np.full(len(path), 60.0), 0.5
+        # rows at which half of what a table can tell is learned: 150 lose the one expensive test
+        # that decides
+        half_rows = np.full(len(path), 60.0)
         # where prices differ, the part of the best value at which a larger set is as good; with a
         # row more for each feature, and forests held out by their bootstrap, 26 lists gain .006
         # .004 .002 of AP, the 13 among them that nothing was chosen on .004 -.001 .000
         within = 0.95 if self.uneven else 1.0
         if self.uneven:
             half_rows += [len(self.offers.features(some)) for some in path]
-        value = np.where(told >= least_told, told * rows / (rows + half_rows), -1.0)
+        value = told * rows / (rows + half_rows)
         return path[int((value >= within * value.max()).argmax())]
+
+    def _halves(self) -> bool:
+        """Beliefs rank Boolean features; each of several classes is told by features of its own."""
+        several = len(self.targets) > 1 and self.targets[0].numbers is None
+        return self.background is not None or (several and not self.uneven)
 
     def _told(self, path: Sequence[Sequence[int]]) -> Floats:
         """The share of the scores that each set holds, with what it tells of the other features.

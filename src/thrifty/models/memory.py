@@ -1,9 +1,9 @@
 """What past tasks taught a lifetime of models: how often Boolean features are 1, what was useful.
 
 Outside the rarer class of each task, how often every Boolean feature was sampled and how often it
-was 1 (the *background*): later tasks then sample their rarer class alone (+.016 and +.009 of AP at
-5 and 20 % on a wide set that nothing was chosen on, docs/research). Beside that, which features
-were useful, for people, and what the numbers of categories stand for.
+was 1 (the *background*): later tasks then see sooner what their rarer class has more of
+(docs/research). Beside that, which features were useful, for people, and what the numbers of
+categories stand for.
 
 Counts are kept by column, in blocks of columns that never change, so that a task writes the blocks
 that it saw something of and shares the rest with the memory before it.

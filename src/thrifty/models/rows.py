@@ -118,28 +118,10 @@ class Rows:
         self.size = self._members.sum(axis=0).astype(np.float64)
         self._due = np.ones(len(self.size)) if len(targets) == 1 else np.sqrt(self.size)
         self._had = 1e-6 * self.size  # of classes that had nothing yet the rarest goes first
-        self._base = base
         self._used = np.zeros(len(members), dtype=bool)
         self._order: list[int] = []
         self.n_rows = len(base)
-        self._queue()
-
-    def set_due(self, rare: float, after: int) -> None:
-        """Of two classes: so many rows of the rarer one for each of the other.
-
-        From row ``after`` on; what was looked at beyond it is put in order anew.
-        """
-        if len(self.size) != 2:
-            return
-        self._used[self._order[after:]] = False
-        del self._order[after:]
-        self._due = np.where(np.arange(2) == int(self.size.argmin()), rare, 1.0)
-        self._had = 1e-6 * self.size
-        self._queue()
-
-    def _queue(self) -> None:
-        """Rows that wait, class by class, the next one last."""
-        base = self._base[~self._used[self._base]]
+        # rows that wait, class by class, the next one last
         self._waiting = [base[column[base]].tolist()[::-1] for column in self._members.T]
 
     def upto(self, n: int) -> Ints:

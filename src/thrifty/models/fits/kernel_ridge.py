@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
+from thrifty.array_types import Floats
 from thrifty.errors import StoreError
 from thrifty.models.fits.columns import Columns, columns_from_dict
 from thrifty.typing import Json, JsonLike
 
-__all__ = ["KernelRidge", "columns_of", "fit_kernel", "kernel_from_dict", "takes"]
+__all__ = ["KernelRidge", "fit_kernel", "kernel_from_dict", "takes"]
 
 #: penalties that are tried, on a kernel that is 1 for the same row
 _PENALTIES = 10.0 ** np.arange(-1.5, 1.1, 0.5)
@@ -145,16 +145,6 @@ def takes(n_rows: int) -> bool:
     # beyond which its work, which goes with their cube, is too much
     fewest, most = 40, 1500
     return fewest <= n_rows <= most
-
-
-def columns_of(codes: Ints, n_classes: int) -> Floats:
-    """Classes as labels: one column of two classes, else one for each.
-
-    >>> columns_of(np.array([0, 1]), 2).tolist(), columns_of(np.array([0, 2]), 3).tolist()
-    ([[0.0], [1.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    """
-    hot = np.eye(n_classes)[codes]
-    return hot if n_classes > 2 else hot[:, 1:]
 
 
 class _KernelFit:

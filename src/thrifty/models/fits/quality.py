@@ -32,8 +32,6 @@ __all__ = [
     "Figure",
     "NumberQuality",
     "Quality",
-    "draws_of_rows",
-    "figures_of",
     "losses",
     "numbers_left_out",
     "quality_from_dict",
@@ -41,7 +39,6 @@ __all__ = [
     "quality_of",
     "said_left_out",
     "says",
-    "widened",
 ]
 
 #: draws of the interval: its ends are the fifth of each side; set by hand
@@ -222,16 +219,6 @@ def _figure(
     return Figure(value, min(low, value * rows), max(high, 1 - (1 - value) * rows))
 
 
-def widened(at: float, low: float, high: float) -> tuple[float, float]:
-    """The ends of an interval of a model of numbers, so much wider than the draws say.
-
-    >>> widened(1.0, 0.5, 2.0)
-    (0.0, 3.0)
-    """
-    wider_numbers = 2.0  # of numbers; chosen with `python benchmarks/intervals.py --numbers`
-    return at - wider_numbers * (at - low), at + wider_numbers * (high - at)
-
-
 def draws_of_rows(codes: Ints, rng: np.random.Generator, groups: Ints | None = None) -> Floats:
     """(1 + draws, rows) how often each row is drawn, by class; in the first line once each.
 
@@ -371,6 +358,7 @@ def _number_figure(draws: Floats) -> Figure:
     >>> str(_number_figure(np.repeat([2.0, 1.0, 4.0], [1, 100, 100])))
     '2.00 (0.50 to 8.00)'
     """
+    wider = 2.0  # than the draws say; chosen with `python benchmarks/intervals.py --numbers`
     logs = np.log(np.maximum([draws[0], *np.quantile(draws[1:], (0.025, 0.975))], 1e-300))
-    low, high = np.exp(widened(*logs.tolist()))
-    return Figure(float(draws[0]), float(low), float(high))
+    value, low, high = np.exp(logs[0] + wider * (logs - logs[0])).tolist()
+    return Figure(value, low, high)

@@ -1,4 +1,4 @@
-"""The one fit: a stack of parts on the same bought cells, with declared shares.
+"""The one fit: a stack of parts on the same bought cells.
 
 - *Adaptive ridge* over values, steps and gaps, on all cells (:mod:`.adaptive_ridge`); as points it
   is the scorecard that people read.
@@ -6,14 +6,13 @@
   (:mod:`.kernel_ridge`) on the block without holes: features and rows that were bought together.
 
 Every part says log-odds (numbers: the number). Held-out rows, three folds, stretch each part, turn
-its declared share by how much of the variance it explains beside the best part, make the mean's
-probabilities honest (Platt, 1999) and measure it. Shares were chosen on nhanes, yeast and emotions
-and confirmed on spam, slashdot, support2 and tmc2007_500 (docs/research); equal shares lose .003.
+its share by how much of the variance it explains beside the best part, make the mean's
+probabilities honest (Platt, 1999) and measure it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +22,7 @@ from thrifty.errors import BadInput
 from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
 from thrifty.models.fits.columns import Columns
 from thrifty.models.fits.folds import FOLDS, make_folds
-from thrifty.models.fits.kernel_ridge import (
-    KernelRidge,
-    columns_of,
-    fit_kernel,
-    kernel_from_dict,
-    takes,
-)
+from thrifty.models.fits.kernel_ridge import KernelRidge, fit_kernel, kernel_from_dict, takes
 from thrifty.models.fits.logistic import SPREAD, fit_intercepts, fit_slope, softmax
 from thrifty.models.fits.points import Points, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict, quality_of
@@ -37,6 +30,7 @@ from thrifty.models.fits.tree_ensembles import (
     TANGENT,
     TreeSum,
     add_up,
+    as_targets,
     grow_forest,
     is_boolean,
     tree_sum_from_dict,
@@ -47,23 +41,17 @@ from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Scores", "Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
 
-#: declared shares of ridge, extra trees, kernel and random forest, by what is learned
-_SHARES = {
-    "classes": (1.4, 0.8, 1.0, 1.0),
-    "rates": (3.0, 1.0, 0.0, 0.0),
-    "numbers": (0.5, 0.5, 1.5, 0.5),
-}
+#: the share of a ridge of Boolean features, whose beliefs know more than these rows, where every
+#: other part has one
+_OF_RATES = 3.0
 _FORESTS = ("forest", "searched")
 _Part = Points | TreeSum | KernelRidge | None
 #: rows of the rarest class, or of numbers, without which there is the ridge alone
 _FEW, _FEW_NUMBERS = 4, 12
-#: trees of each forest, of one that judges held-out rows (twice as many gain .001: docs/research,
-#: Forests), and of one in a quick fit: of classes 20 lose .002 to .004 of log loss
-_TREES = {"forest": 40, "searched": 30}
-_FEWER_TREES, _QUICK_TREES = 12, {True: 40, False: 20}
-#: shares of ridge and both forests in a quick fit: those above without the kernel; and what a
-#: forest's tangents are stretched by, about what held-out rows ask for on the sets above
-_QUICK = (0.4, 0.3, 0.3)
+#: trees of each forest, and of one that judges held-out rows: twice as many gain .001
+#: (docs/research, Forests), half as many lose .002 to .004 of log loss
+_TREES, _FEWER_TREES = 32, 12
+#: without held-out rows a forest's tangents are stretched by about what these ask for as a rule
 _QUICK_STRETCH = 1.5
 #: a part that explains a quarter of what the best one does has a sixteenth of its share
 _POWER = 2.0
@@ -213,7 +201,7 @@ def fit_stacks(tables: Sequence[Table], seed: int = 0) -> list[tuple[Stack, Floa
 def fit_quickly(tables: Sequence[Table], seed: int = 0) -> list[Stack]:
     """The same parts with fixed shares and no held-out rows: for who scales it on others.
 
-    The kernel is left out, and trees are fewer: a model is fitted for every length of an order.
+    The kernel is left out: a model is fitted for every length of an order.
     """
     fits = [_Fit(table, seed) for table in tables]
     for some in _alike(fits):
@@ -222,8 +210,7 @@ def fit_quickly(tables: Sequence[Table], seed: int = 0) -> list[Stack]:
             fit.grown["ridge"] = ridge.of_labels(mine)
         some = [fit for fit in some if fit.grows]
         if some:
-            trees = dict.fromkeys(_FORESTS, _QUICK_TREES[bool(some[0].n_classes)])
-            forests, _, _ = _grow(some, np.arange(len(some[0].rows)), seed, trees)
+            forests, _, _ = _grow(some, np.arange(len(some[0].rows)), seed)
             for fit, mine in _places(some):
                 fit.grown |= {part: found.of_labels(mine) for part, found in forests.items()}
     return [fit.quick_stack() for fit in fits]
@@ -269,7 +256,7 @@ def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
     fits = [fit for fit in fits if fit.grows]
     if not fits:
         return
-    forests, told, outside = _grow(fits, np.arange(len(one.rows)), seed, _TREES)
+    forests, told, outside = _grow(fits, np.arange(len(one.rows)), seed)
     if one.groups is not None:  # others of its group saw a row
         outside = {}
     for fit, mine in _places(fits):
@@ -285,16 +272,17 @@ def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
     for fit, mine in _places(fits):
         for part, said in outside.items():
             fit.note(part, np.arange(len(one.rows)), said[:, mine])
-    fewer = {part: _FEWER_TREES for part in one.forests if part not in outside}
+    unseen = [part for part in one.forests if part not in outside]
     for k in range(FOLDS):
-        _hold_out(fits, np.flatnonzero(folds != k), np.flatnonzero(folds == k), seed, fewer)
+        _hold_out(fits, np.flatnonzero(folds != k), np.flatnonzero(folds == k), seed, unseen)
     if takes(len(one.rows)) and one.groups is None and not one.of_rates:
         _fit_kernels(fits, told)
 
 
 def _grow(
-    fits: Sequence[_Fit], rows: Ints, seed: int, trees: Mapping[str, int]
-) -> tuple[dict[str, TreeSum], Floats, dict[str, Floats]]:
+    fits: Sequence[_Fit], rows: Ints, seed: int,
+    parts: Collection[str] = _FORESTS, trees: int = _TREES,
+) -> tuple[dict[str, TreeSum], Floats, dict[str, Floats]]:  # fmt: skip
     """Forests of labels on some rows of their block, and what features told them.
 
     Last, where trees have bootstrap samples, what those say that did not see a row.
@@ -303,9 +291,9 @@ def _grow(
     values, weights = one.block[rows], one.weights[one.rows][rows]
     ys, sizes = [fit.y[fit.rows][rows] for fit in fits], [fit.n_classes for fit in fits]
     found, outside, told = {}, {}, np.zeros(values.shape[1])
-    for part in [part for part in one.forests if part in trees]:
+    for part in [part for part in one.forests if part in parts]:
         found[part], of_part, said = grow_forest(
-            values, ys, sizes, weights, one.categories[one.columns], seed, trees[part],
+            values, ys, sizes, weights, one.categories[one.columns], seed, trees,
             searched=part == "searched",
         )  # fmt: skip
         told += of_part / len(one.forests)
@@ -315,14 +303,14 @@ def _grow(
 
 
 def _hold_out(
-    fits: Sequence[_Fit], rest: Ints, out: Ints, seed: int, trees: Mapping[str, int]
+    fits: Sequence[_Fit], rest: Ints, out: Ints, seed: int, parts: Collection[str]
 ) -> None:
-    """What ridges and forests of the rest say of rows of the block that were left out."""
+    """What ridges and some forests of the rest say of rows of the block that were left out."""
     fits = [fit for fit in fits if fit.is_told(rest)]
     if not fits:
         return
     one = fits[0]
-    grown, _, _ = _grow(fits, rest, seed, trees)
+    grown, _, _ = _grow(fits, rest, seed, parts, _FEWER_TREES)
     said = {part: trees.scores(one.block[out]) for part, trees in grown.items()}
     others = np.ones(len(one.y), dtype=bool)
     others[one.rows[out]] = False
@@ -341,8 +329,8 @@ def _fit_kernels(fits: Sequence[_Fit], told: Floats) -> None:
     columns = Columns.of(one.block, one.categories[one.columns])
     if not len(columns.feature):
         return
-    made, targets = columns.matrix(one.block), [fit.target() for fit in fits]
-    kernel, held_out = fit_kernel(columns, made, told, np.hstack(targets))
+    targets = as_targets([fit.y[fit.rows] for fit in fits], [fit.n_classes for fit in fits])
+    kernel, held_out = fit_kernel(columns, columns.matrix(one.block), told, targets)
     times = TANGENT if one.n_classes else 1.0
     for fit, mine in _places(fits):
         fit.grown["kernel"] = kernel.of_labels(mine).times(times)
@@ -380,21 +368,12 @@ class _Fit:
         self.of_rates = table.background is not None and self.n_classes == 2
 
     @property
-    def kind(self) -> str:
-        return "numbers" if self.numbers else "rates" if self.of_rates else "classes"
-
-    @property
     def width(self) -> int:
         return 1 if self.n_classes in (0, 2) else self.n_classes
 
     def is_told(self, rest: Ints) -> bool:
         """Whether some of the block's rows hold every class."""
         return not self.n_classes or len(np.unique(self.y[self.rows][rest])) == self.n_classes
-
-    def target(self) -> Floats:
-        """(rows of the block, c) what a least-squares part is fitted to."""
-        y = self.y[self.rows]
-        return y[:, None] if not self.n_classes else columns_of(y, self.n_classes)
 
     def note(self, part: str, rows: Ints, said: Floats) -> None:
         """What a part that did not see them says of rows of the block."""
@@ -405,22 +384,21 @@ class _Fit:
 
     def stack(self) -> tuple[Stack, Floats | None]:
         """All parts and their mean."""
-        shares = dict(zip(("ridge", "forest", "kernel", "searched"), _SHARES[self.kind]))
-        parts = [p for p in shares if p in self.held_out and shares[p] > 0]
-        if not parts:
+        if not self.held_out:
             return self._ridge_alone(self.grown["ridge"]), None
+        shares = self._shares(self.held_out)
         y, weights = self.y[self.rows], self._all_weights()
-        stretch = {p: self._stretch(p, y, weights) for p in parts}
+        stretch = {p: self._stretch(p, y, weights) for p in shares}
         told = {
             p: max(_explained(stretch[p](self.held_out[p]), y, self.n_classes, weights), _LEAST)
-            for p in parts
+            for p in shares
         }
         best = max(told.values())
         power = 0.0 if self.of_rates else _POWER  # beliefs know more than these rows
-        share = {p: shares[p] * (told[p] / best) ** power for p in parts}
+        share = {p: shares[p] * (told[p] / best) ** power for p in shares}
         total = sum(share.values())
-        share = {p: share[p] / total for p in parts}
-        mean = np.sum([share[p] * stretch[p](self.held_out[p]) for p in parts], axis=0)
+        share = {p: part / total for p, part in share.items()}
+        mean = np.sum([share[p] * stretch[p](self.held_out[p]) for p in shares], axis=0)
         slope, shift = 1.0, np.zeros(self.width)
         if self.n_classes:
             slope, _ = fit_slope(mean, y, weights, SPREAD)
@@ -433,12 +411,15 @@ class _Fit:
         """What was fitted, in fixed shares."""
         if not self.grows:
             return self._ridge_alone(self.grown["ridge"])
-        shares = dict(zip(("ridge", *_FORESTS), _QUICK))
-        total = sum(shares[part] for part in self.grown)
+        shares = self._shares(self.grown)
         still, times = np.zeros(self.width), _QUICK_STRETCH if self.n_classes else 1.0
-        share = {part: shares[part] / total for part in self.grown}
+        share = {part: one / sum(shares.values()) for part, one in shares.items()}
         stretch = {part: _Line(1.0 if part == "ridge" else times, still) for part in self.grown}
         return self._assembled(self.grown, share, stretch, 1.0, still)
+
+    def _shares(self, parts: Iterable[str]) -> dict[str, float]:
+        """What each part counts beside the others: alike, but for a ridge of beliefs."""
+        return {p: _OF_RATES if p == "ridge" and self.of_rates else 1.0 for p in parts}
 
     def _all_weights(self) -> Floats:
         """What the block's rows stand for; a class weighs what it weighs in the table."""
