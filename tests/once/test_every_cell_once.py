@@ -319,6 +319,37 @@ def test_everything_is_the_union_of_what_the_tasks_were_offered(kept, tmp_path):
         assert thrifty.Lifetime.open(store).balance() == life.balance()
 
 
+def test_prices_of_other_tables_are_no_hindrance_at_any_entrance(tmp_path):
+    """A clinic has one price list for all its tables; each table has some of what is on it."""
+    names = list("wxyz")
+    prices = thrifty.PriceList(
+        {"a": 2, "b": 2, **dict.fromkeys(names, 1)},
+        fees={"draw": (5, ["a", "b"])},
+        orders={"panel": (1, ["a", "c"])},
+        currency="EUR",
+    )
+    X = np.random.default_rng(0).random((60, 4))
+    y, ids = X[:, 0] > 0.5, [f"p{i}" for i in range(60)]
+    life = thrifty.Lifetime(
+        prices=prices, store=tmp_path / "s.db", budget=thrifty.Budget("900 EUR"), random_state=0
+    )
+
+    def source():
+        return thrifty.Source.from_array(X, feature_names=names, examples=ids, name="ward")
+
+    def doctor(some):
+        return [bool(y[int(i[1:])]) for i in some]
+
+    life.learn("ill", source(), y, spend=120)
+    oracle = thrifty.Oracle(doctor, price="1 EUR", name="doctor")
+    assert life.learn("late", source(), oracle, spend=90).receipt.cost > 0
+    life.refit()
+    before = life.balance().spent
+    interview = life.ask("ill", id="new", source="ward", stop=None)
+    interview.tell(0.5, paid=True)
+    assert life.balance().spent - before == interview.cost == 1
+
+
 def test_a_closed_lifetime_lets_go_of_its_file_and_can_be_used_again(tmp_path):
     store, X = tmp_path / "s.db", frame(40)
     with thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store) as life:

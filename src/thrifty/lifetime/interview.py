@@ -116,7 +116,8 @@ class Interview:
         self._answers: dict[str, Answer] | None = None
         self.cost = 0.0
         #: where prices are asked for; nothing is bought through it
-        self._cells = Cells(self._row(), doors.settings.prices, is_task=False)
+        row = self._row()
+        self._cells = Cells(row, doors.prices_of(row), is_task=False)
         self._ladder = self._tasks.ladder(self._cells)
         self._resume()
 
@@ -286,7 +287,7 @@ class Interview:
         account = new_account(title, "interview")
         cells = Cells(
             source,
-            doors.settings.prices if paid else 0.0,
+            doors.prices_of(source) if paid else 0.0,
             owned=owned,
             ledger=doors.ledger_for(source),
             task=account,

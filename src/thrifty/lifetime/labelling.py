@@ -293,7 +293,7 @@ def label_a_task(
 ) -> LabelledTask:
     """Buy labels of rows that are worth it, within a part of the money."""
     cells = Cells(
-        source, state.settings.prices, ledger=state.ledger_for(source), task=name, to_buy=False
+        source, state.prices_of(source), ledger=state.ledger_for(source), task=name, to_buy=False
     )
     price = to_units(cells.price_of_an_example())
 

@@ -30,14 +30,14 @@ from thrifty.cells.ledger.allowance import ToBuy, runs_of
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
 from thrifty.cells.ledger.purge import purged_rows, purged_since
 from thrifty.cells.prices.money import UNIT
-from thrifty.cells.prices.price_list import as_price_list
+from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import default_names
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies, UnknownTask
 from thrifty.lazy import Estimator
-from thrifty.lifetime.feature_matching import kinds_here, known_categories
+from thrifty.lifetime.feature_matching import kinds_here, known_categories, prices_here
 from thrifty.lifetime.learned import Learned, Parts, parts_of_row
 from thrifty.models import Models
 from thrifty.protocol import AnyFamily, traits_of, with_seed
@@ -291,10 +291,14 @@ class LifetimeState:
         read = self.ledger.book.read
         return read(lambda pages: owned_by_id(pages, source)), source.name
 
+    def prices_of(self, source: Source) -> PricesLike:
+        """The lifetime's prices without those of other tables' features."""
+        return prices_here(self.settings.prices, source.feature_names)
+
     def values_owned(self, source: Source) -> dict[str, float | str]:
         """What is owned of a source's one example, by feature; NaN is a gap that is known."""
         names, ledger = source.feature_names, self.ledger
-        valid = as_price_list(self.settings.prices).tariff(names).valid
+        valid = as_price_list(self.prices_of(source)).tariff(names).valid
         found = ledger.book.read(lambda pages: values_by_id(pages, source, valid, ledger.now()))
         return {names[f]: value for f, value in found.items()}
 

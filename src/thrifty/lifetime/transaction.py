@@ -283,7 +283,7 @@ class Transactions:
             owned = owned.by_now()
         return Cells(
             source,
-            self._state.settings.prices,
+            self.prices_of(source, task.features),
             match=task.features.match,
             owned=owned,
             ledger=self._state.ledger_for(source),
