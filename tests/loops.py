@@ -5,6 +5,14 @@ from typing import Any
 
 import thrifty
 
+#: for families that buy all that their algorithm needs, and a limit is asked for
+AMPLE = thrifty.Budget(10**9)
+
+
+def paper(max_depth: int, **how: Any) -> thrifty.Trees:
+    """Trees as the paper learns them: every candidate on every row."""
+    return thrifty.Trees(max_depth=max_depth, learner=thrifty.trees.Paper(**how))
+
 
 def one_by_one(tasks: Iterable[Any], family: Any, **settings: Any) -> thrifty.Lifetime:
     """A lifetime that has learned these tasks in their order."""

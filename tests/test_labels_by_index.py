@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import paper
 from thrifty.errors import BadInput
 from thrifty.testing import FakeProvider
 
@@ -23,9 +24,7 @@ def right(life, X, y):
 
 
 def exact():
-    return thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
-    )
+    return thrifty.Lifetime(paper(2), budget=thrifty.Budget(10**9))
 
 
 @pytest.mark.parametrize("brought", ["frame", "source", "ids", "many"])

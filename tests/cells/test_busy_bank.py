@@ -11,6 +11,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BudgetExceeded, NotBilled, PurchaseInDoubt
+from thrifty.protocol import Cells
 from thrifty.testing import LocalChatServer
 
 BODY = json.dumps(
@@ -62,9 +63,7 @@ def raw_server(*replies: bytes, close: bool = False):
 def answers(url: str, n: int = 3) -> np.ndarray:
     chat = thrifty.ChatServer("m", rates=thrifty.Rates(1, 1), base_url=url, key_from=None)
     bank = thrifty.Source.from_questions([f"t{i}" for i in range(n)], ["Is it?"], ask=chat)
-    return thrifty.protocol.Cells(bank, ledger=thrifty.Lifetime().ledger, task="t").get(
-        range(n), [0]
-    )
+    return Cells(bank, ledger=thrifty.Lifetime().ledger, task="t").get(range(n), [0])
 
 
 @pytest.mark.parametrize(
@@ -185,7 +184,7 @@ def test_what_begins_at_once_is_looked_at_once_and_again_before_another_try():
     texts = [f"text {i}" for i in range(7)]
     rates = thrifty.Rates(1, 1)
     bank = thrifty.Source.from_questions(texts, ["Is it?"], ask=ask, rates=rates, concurrency=6)
-    cells = thrifty.protocol.Cells(bank, ledger=life.ledger, task="t")
+    cells = Cells(bank, ledger=life.ledger, task="t")
     cells.get([0], [0])  # the first question is put alone
     read = life.ledger.book.read
     life.ledger.book.read = lambda work: (looks.append(work), read(work))[1]

@@ -9,6 +9,7 @@ import pytest
 
 import thrifty
 from tests.crash import Crash, crash_at
+from tests.loops import AMPLE
 from tests.market import ledger, seller
 from thrifty import Source
 from thrifty.cells import Ledger
@@ -47,9 +48,7 @@ def test_a_family_learns_the_same_tree_from_a_provider():
         X = np.asarray(task.X)
         provider = FakeProvider(lambda e, f, X=X: int(X[int(e), int(f[1:])]))
         source = provider.source(range(200), [f"x{i}" for i in range(30)], prices=1)
-        paid = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=thrifty.Budget(10**9)).learn(
-            "t", source, task.y
-        )
+        paid = thrifty.Lifetime(thrifty.Trees(max_depth=3), budget=AMPLE).learn("t", source, task.y)
         free = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", X, task.y)
         assert paid.model.tree_ == free.model.tree_
         assert paid.receipt.cells == free.receipt.cells == sum(provider.bill().cells.values())

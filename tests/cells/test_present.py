@@ -7,6 +7,7 @@ import pytest
 import thrifty
 from tests.market import seller
 from thrifty.cells.sources.some_rows import of_rows
+from thrifty.protocol import Cells
 
 X = np.arange(12.0).reshape(4, 3) + 0.5
 MASK = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 0], [1, 1, 0]], dtype=bool)
@@ -32,7 +33,7 @@ class Lab:
 
 
 def test_a_table_counts_what_exists_alone():
-    cells = thrifty.protocol.Cells(thrifty.Source.from_array(X, present=MASK))
+    cells = Cells(thrifty.Source.from_array(X, present=MASK))
     np.testing.assert_array_equal(cells.get(*EVERY), GAPS)
     receipt = cells.receipt()
     assert (receipt.cells, receipt.cost, receipt.avoided_cells) == (7, 7.0, 0)
@@ -40,7 +41,7 @@ def test_a_table_counts_what_exists_alone():
 
 
 def test_prices_and_fees_of_what_does_not_exist_are_not_due():
-    cells = thrifty.protocol.Cells(thrifty.Source.from_array(X, present=MASK), DRAWN)
+    cells = Cells(thrifty.Source.from_array(X, present=MASK), DRAWN)
     assert cells.row_costs(*EVERY).tolist() == [16, 14, 0, 13]
     cells.get(range(4), [1])  # row 1 has no x1: no needle yet
     assert cells.row_costs(*EVERY).tolist() == [4, 14, 0, 1]
@@ -52,9 +53,7 @@ def test_prices_and_fees_of_what_does_not_exist_are_not_due():
 def test_a_provider_is_never_asked_nor_paid_for_a_gap(prices):
     lab = Lab()
     life = thrifty.Lifetime()
-    cells = thrifty.protocol.Cells(
-        lab.source(prices=prices, present=MASK), ledger=life.ledger, task="t"
-    )
+    cells = Cells(lab.source(prices=prices, present=MASK), ledger=life.ledger, task="t")
     asked = cells.price_of(*EVERY)
     np.testing.assert_array_equal(cells.get(*EVERY), GAPS)
     assert sorted(lab.asked) == [(i, f"x{f}") for i, f in np.argwhere(MASK).tolist()]
@@ -66,16 +65,14 @@ def test_a_second_task_reuses_what_was_bought_and_asks_for_no_gap(tmp_path):
     lab = Lab()
     life = thrifty.Lifetime(store=str(tmp_path / "a.db"))
     for task in ("first", "second"):
-        reader = thrifty.protocol.Cells(
-            lab.source(prices=1, present=MASK), ledger=life.ledger, task=task
-        )
+        reader = Cells(lab.source(prices=1, present=MASK), ledger=life.ledger, task=task)
         reader.get(*EVERY)
     assert (len(lab.asked), reader.receipt().cells, reader.receipt().reused_cells) == (7, 0, 7)
 
 
 def test_an_order_fills_what_exists():
     prices = thrifty.PriceList({"x0": 4, "x1": 4, "x2": 4}, orders={"all": (6, ["x0", "x1", "x2"])})
-    cells = thrifty.protocol.Cells(thrifty.Source.from_array(X, present=MASK), prices)
+    cells = Cells(thrifty.Source.from_array(X, present=MASK), prices)
     assert cells.row_costs(*EVERY).tolist() == [6, 6, 0, 6]
     cells.get([0, 3], [0])  # 4 each, alone
     cells.get([1], [0, 2])  # the order, which has no x1 there
@@ -86,7 +83,7 @@ def test_what_follows_from_a_gap_is_one():
     prices = thrifty.PriceList({"x0": 2, "x1": 1}, derived={"x2": ["x0", "x1"]})
     mask = np.ones_like(MASK)
     mask[1, 1] = False
-    cells = thrifty.protocol.Cells(thrifty.Source.from_array(X, present=mask), prices)
+    cells = Cells(thrifty.Source.from_array(X, present=mask), prices)
     assert cells.price_of([1], [2]) == 0
     assert cells.price_of([0], [2]) == 3
 
@@ -107,7 +104,7 @@ def test_masks_come_as_frames_and_functions():
     )
     assert told == [(list("pqrs"), list("abc"))]
     np.testing.assert_array_equal(of_rows(source, np.array([3, 1])).present, MASK[[3, 1]])
-    assert thrifty.protocol.Cells(of_rows(source, np.array([2]))).price_of([0], [0, 1, 2]) == 0
+    assert Cells(of_rows(source, np.array([2]))).price_of([0], [0, 1, 2]) == 0
 
 
 def test_rows_that_come_twice_keep_their_gaps():

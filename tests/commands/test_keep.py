@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import paper
 from tests.shell import run
 from thrifty.errors import ExamplePurged, StoreError
 from thrifty.testing import FakeProvider
@@ -33,11 +34,7 @@ def value(example, feature):
 def clinic(store):
     """A lifetime whose cells come from a provider, and its bill."""
     provider = FakeProvider(value)
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()),
-        store=store,
-        budget=thrifty.Budget(10**9),
-    )
+    life = thrifty.Lifetime(paper(2), store=store, budget=thrifty.Budget(10**9))
 
     def source(ids=IDS):
         return provider.source(
@@ -185,9 +182,7 @@ def test_cells_of_providers_and_of_tables_are_exported_with_who_bought_them(tmp_
         ids = [f"r{i}" for i in range(n)]
         return thrifty.Source.from_frame(frame[:n], examples=ids, name="ward")
 
-    other = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), store=store, name="ward"
-    )
+    other = thrifty.Lifetime(paper(2), store=store, name="ward")
     other.learn("first", table(20), frame["w"][:20].to_numpy())
     other.learn("second", table(30), (frame["x"] & frame["y"]).to_numpy())
     other.forget("first")

@@ -12,6 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import thrifty
+from tests.loops import AMPLE
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded
 from thrifty.lifetime.prediction_parts import AnswerFolder
 
@@ -266,9 +267,7 @@ def test_a_budget_ends_before_a_part_and_not_within_it(folder, small_parts, tmp_
 def test_features_without_names_go_by_place(family, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.random((200, 6)) < 0.5
-    life = thrifty.Lifetime(
-        family, prices=np.arange(1.0, 7), random_state=0, budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(family, prices=np.arange(1.0, 7), random_state=0, budget=AMPLE)
     life.learn("both", X, X[:, 1] & X[:, 4])
     pandas.DataFrame(X, columns=[f"x{i}" for i in range(6)]).to_parquet(tmp_path / "x.parquet")
     made = life.predict("both", tmp_path / "x.parquet", out=tmp_path / "out").to_frame()

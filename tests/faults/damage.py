@@ -30,6 +30,7 @@ import typer
 from click.testing import CliRunner
 
 import thrifty
+from tests.loops import AMPLE
 from thrifty import Source
 from thrifty.cells.sources.packed_file import PackedFile, seal_of
 from thrifty.cli import app
@@ -114,9 +115,7 @@ class Sound:
 
 def make_store(path: Path) -> None:
     provider = FakeProvider()
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3), prices=0, store=path, budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=0, store=path, budget=AMPLE)
     prices = thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR")
     for n, name in enumerate(("one", "two")):
         lab = provider.source(IDS, FEATURES, prices=prices, name="lab")

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 import thrifty
+from tests.loops import AMPLE
 from tests.market import seller
 from thrifty import Answered, PriceList, Source
 from thrifty.errors import PurchaseInDoubt, TaskExists
@@ -30,7 +31,7 @@ def assert_one_sum(life, units: float) -> None:
 @pytest.fixture(params=["memory", "file"])
 def life(request, tmp_path):
     store = None if request.param == "memory" else tmp_path / "s.db"
-    return thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store, budget=thrifty.Budget(10**9))
+    return thrifty.Lifetime(thrifty.Trees(max_depth=3), store=store, budget=AMPLE)
 
 
 def learn(life, provider, rows, name="t", **options):
@@ -79,8 +80,7 @@ def test_two_at_once_under_one_name(tmp_path):
     """The loser's money is in a row of its own; the winner's receipt is what its cells cost."""
     where = tmp_path / "s.db"
     lives = [
-        thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where, budget=thrifty.Budget(10**9))
-        for _ in range(2)
+        thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where, budget=AMPLE) for _ in range(2)
     ]
     slow, entered = threading.Event(), threading.Event()
 
@@ -115,9 +115,7 @@ def test_two_at_once_under_one_name(tmp_path):
 
 
 def test_an_earlier_try_of_the_task_is_on_its_receipt(tmp_path):
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3), store=tmp_path / "s.db", budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=tmp_path / "s.db", budget=AMPLE)
     provider = FakeProvider(faults=["", "", "refuse", "refuse", "refuse", "refuse"])
     with pytest.raises(thrifty.errors.NotBilled):
         learn(life, provider, range(30), max_examples=4)
@@ -166,9 +164,7 @@ def test_tables_that_are_counted(prices, life):
 
     rng = np.random.default_rng(0)
     X = rng.random((60, 8)) < 0.5
-    priced = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3), prices=prices, budget=thrifty.Budget(10**9)
-    )
+    priced = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=prices, budget=AMPLE)
     priced.ledger.balance()  # it has one
     priced.learn("t", X, X[:, 0])
     table = Source.from_array(X, examples=[f"p{i}" for i in range(60)], name="table")
@@ -209,9 +205,7 @@ def test_the_command_prints_what_is_over_where_there_is_some(tmp_path):
     ids = [f"p{i}" for i in range(4)]
     for cost, shown in ((4, False), (9, True)):
         where = tmp_path / f"{cost}.db"
-        life = thrifty.Lifetime(
-            thrifty.Trees(max_depth=3), store=where, budget=thrifty.Budget(10**9)
-        )
+        life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=where, budget=AMPLE)
         source = Source.from_callable(
             lambda ids, names, cost=cost: Answered([[1]] * len(ids), cost=cost),
             examples=ids, features=["a"], name="provider", prices=1,

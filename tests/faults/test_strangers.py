@@ -13,9 +13,11 @@ import pytest
 
 import thrifty
 from tests.faults import damage
+from tests.loops import AMPLE
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.commands.task_file import read_task_file
 from thrifty.errors import BadInput, NotAStore, StoreError, ThriftyError
+from thrifty.protocol import Cells
 from thrifty.stores import PostgresStore
 from thrifty.testing import FakeProvider
 
@@ -57,12 +59,10 @@ def test_no_password_in_messages_or_tracebacks():
 
 def test_resolve_and_bill_do_not_print_the_password(postgres):
     where = postgres.new_database()
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=AMPLE)
     cut = FakeProvider(faults=lambda n: "error-after")
     with pytest.raises(ThriftyError):
-        thrifty.protocol.Cells(
-            cut.source(["p"], ["a"], name="lab", prices=1), ledger=life.ledger
-        ).get(0, 0)
+        Cells(cut.source(["p"], ["a"], name="lab", prices=1), ledger=life.ledger).get(0, 0)
     scheme, _, rest = where.partition("://")
     user, _, host = rest.rpartition("@")
     told = f"{scheme}://{user.split(':')[0] or 'postgres'}:hunter2@{host}"
@@ -75,7 +75,7 @@ def test_resolve_and_bill_do_not_print_the_password(postgres):
 
 def test_names_do_not_drive_the_terminal(tmp_path):
     path = tmp_path / "s.db"
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=path, budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=path, budget=AMPLE)
     name = "\x1b[2J\x1b]0;owned\x07[bold]red"
     X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]], dtype=bool)
     life.learn(name, thrifty.Source.from_array(X, feature_names=["\x1b[31ma", "b"]), [0, 1, 1, 0])
@@ -120,15 +120,13 @@ def test_labels_that_cannot_be_kept_are_refused_before_buying(y):
     provider = FakeProvider()
     lab = provider.source([f"p{i}" for i in range(6)], ["a", "b"], name="lab", prices=1)
     with pytest.raises(BadInput):
-        thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(10**9)).learn(
-            "t", lab, y
-        )
+        thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=AMPLE).learn("t", lab, y)
     assert provider.bill().calls == 0
 
 
 def test_half_a_character_in_a_name_is_refused_before_buying():
     provider = FakeProvider()
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=AMPLE)
     lab = provider.source([f"p{i}" for i in range(4)], ["a"], name="lab", prices=1)
     with pytest.raises(BadInput, match="name of a task"):
         life.learn("\ud800", lab, [0, 1, 0, 1])

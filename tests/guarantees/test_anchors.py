@@ -5,7 +5,9 @@ import math
 import pytest
 
 import thrifty
+from tests.guarantees.lives import bill, bound, per_example, scratch
 from tests.guarantees.seeds import seeds, shifted
+from tests.loops import paper
 from tests.trees.definitions import is_grown_from, is_grown_from_prefixes
 
 
@@ -21,29 +23,13 @@ def live(stream, family):
     return life
 
 
-def scratch(life):
-    return sum(task.route == "scratch" for task in life.tasks)
-
-
-def bill(life):
-    return sum(task.receipt.cells for task in life.tasks)
-
-
-def per_example(life):
-    return [t.receipt.max_cells_per_example for t in life.tasks if t.route == "reused"]
-
-
 def check_anchors(K, N, d, S, m, seed):
     stream = thrifty.streams.anchors(m, N, K, S, d, random_state=seed)
-    anchors = live(
-        stream, thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(improve="anchors"))
-    )
-    paths = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(improve="paths")))
+    anchors = live(stream, paper(d, improve="anchors"))
+    paths = live(stream, paper(d, improve="paths"))
     assert scratch(anchors) <= K and len(anchors.representation) <= K
     assert max(per_example(anchors)) <= 2 * (K + d)
-    assert bill(anchors) <= thrifty.bounds.anchors(
-        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d
-    )
+    assert bill(anchors) <= bound(thrifty.bounds.anchors, (m, N, K, S), max_depth=d)
     return anchors, paths
 
 
@@ -116,7 +102,7 @@ def test_first_few_from_scratch(seed):
     K, N, d, S, m = 4, 120, 5, 700, 50
     stream = thrifty.streams.anchors(m, N, K, S, d, random_state=seed)
     warm_up = thrifty.trees.WarmUp(p_min=1 / K, n_metafeatures=K, delta=0.05)
-    life = live(stream, thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(warm_up=warm_up)))
+    life = live(stream, paper(d, warm_up=warm_up))
     first = warm_up.n_tasks
     assert first == thrifty.bounds.warm_up_tasks(p_min=1 / K, n_metafeatures=K, delta=0.05)
     assert [task.route for task in life.tasks[:first]] == ["scratch"] * first
@@ -124,20 +110,13 @@ def test_first_few_from_scratch(seed):
     assert len({task.target.split for task in list(stream)[:first]}) == K
     assert scratch(life) == first
     assert max(per_example(life)) <= 2 * (K + d)
-    assert bill(life) <= thrifty.bounds.warm_up(
-        n_tasks=m,
-        n_features=N,
-        n_metafeatures=K,
-        n_examples=S,
-        max_depth=d,
-        p_min=1 / K,
-        delta=0.05,
-    )
+    some = {"p_min": 1 / K, "delta": 0.05}
+    assert bill(life) <= bound(thrifty.bounds.warm_up, (m, N, K, S), max_depth=d, **some)
 
 
 def test_a_warm_up_may_be_a_number():
     stream = thrifty.streams.anchors(6, 80, 2, 500, 4, random_state=shifted(0))
-    life = live(stream, thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper(warm_up=3)))
+    life = live(stream, paper(4, warm_up=3))
     assert [task.route for task in life.tasks[:3]] == ["scratch"] * 3
     assert thrifty.Trees.from_dict(life.family.to_dict()) == life.family
 
@@ -167,4 +146,4 @@ def test_p_min_outside_its_range(p_min):
 @pytest.mark.parametrize("warm_up", [-1, 2.5, "some", None, True])
 def test_a_warm_up_that_is_none(warm_up):
     with pytest.raises(thrifty.errors.BadParameter, match="warm_up must be"):
-        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(warm_up=warm_up))
+        paper(3, warm_up=warm_up)

@@ -6,22 +6,12 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.guarantees.lives import bill, bound, scratch, scratch_tree
 from tests.guarantees.seeds import seeds, shifted
 from tests.trees.definitions import is_grown_from, is_grown_from_prefixes
-from thrifty import kernels
 from thrifty.errors import ContradictoryLabels, NotInFamily
-from thrifty.labels.classes import read_classes
 from thrifty.trees.drawing import is_list
-from thrifty.trees.gains import gain_named
-from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import depth
-
-
-def plain_scratch(X, y):
-    """Top-down learning without knowing of lists: the paper's assumption is about this."""
-    return grow_from_scratch(
-        kernels.pack_tiles(X), read_classes(y), gain_named("entropy"), np.ones(X.shape[1])
-    )
 
 
 def run(K, N, d, S, m, seed):
@@ -32,7 +22,7 @@ def run(K, N, d, S, m, seed):
         learned = life.learn(task.name, task.X, task.y)
         tree = learned.model.tree_
         assert is_list(tree) and (learned.model.predict(task.X) == task.y).all()
-        assert task.target == plain_scratch(task.X, task.y)
+        assert task.target == scratch_tree(task.X, task.y)
         assert is_grown_from(task.target, stream.metafeatures)
         if is_grown_from_prefixes(task.target, before):
             assert learned.route == "reused" and tree == task.target
@@ -42,14 +32,10 @@ def run(K, N, d, S, m, seed):
         else:
             assert tree == task.target
             assert len(life.representation) <= len(before) + 1
-    scratch = sum(task.route == "scratch" for task in life.tasks)
-    assert scratch <= thrifty.bounds.lists_scratch(n_metafeatures=K, max_depth=d)
-    assert len(life.representation) <= scratch
-    bill = sum(task.receipt.cells for task in life.tasks)
-    assert bill <= thrifty.bounds.lists(
-        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d
-    )
-    return scratch
+    assert scratch(life) <= thrifty.bounds.lists_scratch(n_metafeatures=K, max_depth=d)
+    assert len(life.representation) <= scratch(life)
+    assert bill(life) <= bound(thrifty.bounds.lists, (m, N, K, S), max_depth=d)
+    return scratch(life)
 
 
 @pytest.mark.parametrize("seed", seeds(6))
@@ -117,7 +103,7 @@ def test_any_list_is_found_where_there_is_one():
         X[:, 5] = y ^ (rng.random(60) < 0.05)
         model = thrifty.estimators.ListClassifier().fit(X, y)
         assert (model.predict(X) == y).all() and is_list(model.tree_)
-        found += not is_list(plain_scratch(X, y))
+        found += not is_list(scratch_tree(X, y))
     assert found > 0  # the deviation from plain top-down learning matters
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.guarantees.lives import bill, bound, cells, scratch
 from tests.guarantees.seeds import seeds, shifted
 from thrifty.errors import NotEnoughExamples
 
@@ -19,30 +20,16 @@ def lived(family, stream, **more):
     return life
 
 
-def cells(life, route):
-    return np.array([task.receipt.cells for task in life.tasks if task.route == route])
-
-
-def test_paper_mode_keeps_its_theorem():
-    size = {"n_tasks": 30, "n_features": 60, "n_metafeatures": 4, "n_examples": 1500}
-    life = lived(
-        thrifty.Monomials(6, method="paper"),
-        thrifty.streams.monomials(*size.values(), 6, random_state=shifted(0)),
-    )
-    assert len(cells(life, "scratch")) <= 4 and len(life.representation) <= 4
-    total = sum(task.receipt.cells for task in life.tasks)
-    assert total <= thrifty.bounds.monomials(**size, max_degree=6)
-
-
-def test_the_naive_baseline_keeps_its_theorem():
-    size = {"n_tasks": 30, "n_features": 60, "n_metafeatures": 4, "n_examples": 1500}
-    life = lived(
-        thrifty.Monomials(6, method="features"),
-        thrifty.streams.monomials(*size.values(), 6, random_state=shifted(0)),
-    )
-    assert len(cells(life, "scratch")) <= 4
-    total = sum(task.receipt.cells for task in life.tasks)
-    assert total <= thrifty.bounds.powers_features(**size, max_degree=6)
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [("paper", thrifty.bounds.monomials), ("features", thrifty.bounds.powers_features)],
+)
+def test_paper_mode_and_the_naive_baseline_keep_their_theorems(method, rule):
+    sizes = (30, 60, 4, 1500)
+    stream = thrifty.streams.monomials(*sizes, 6, random_state=shifted(0))
+    life = lived(thrifty.Monomials(6, method=method), stream)
+    assert scratch(life) <= 4 and (method == "features" or len(life.representation) <= 4)
+    assert bill(life) <= bound(rule, sizes, max_degree=6)
 
 
 def test_paper_mode_with_too_few_rows_is_loud_and_stays_clean():
@@ -71,14 +58,11 @@ def test_default_mode_in_small():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(6))
 def test_paper_mode_at_length(seed):
-    size = {"n_tasks": 100, "n_features": 200, "n_metafeatures": 8, "n_examples": 3000}
-    life = lived(
-        thrifty.Monomials(8, method="paper", delta=1e-4),
-        thrifty.streams.monomials(*size.values(), 8, random_state=seed),
-    )
-    assert len(cells(life, "scratch")) <= 8 and len(life.representation) <= 8
-    total = sum(task.receipt.cells for task in life.tasks)
-    assert total <= thrifty.bounds.monomials(**size, max_degree=8)
+    sizes = (100, 200, 8, 3000)
+    stream = thrifty.streams.monomials(*sizes, 8, random_state=seed)
+    life = lived(thrifty.Monomials(8, method="paper", delta=1e-4), stream)
+    assert scratch(life) <= 8 and len(life.representation) <= 8
+    assert bill(life) <= bound(thrifty.bounds.monomials, sizes, max_degree=8)
 
 
 @pytest.mark.slow
@@ -87,7 +71,7 @@ def test_default_mode_at_length(seed):
     stream = thrifty.streams.monomials(200, 1000, 10, 300, 10, random_state=seed)
     life = lived(thrifty.Monomials(10), stream)
     assert len(life) == 200 and len(life.representation) <= 10
-    assert sum(task.receipt.cells for task in life.tasks) <= 300_000
+    assert bill(life) <= 300_000
     assert np.median(cells(life, "reused")) <= 40
     assert cells(life, "scratch").max() <= 80 * 1000
 
@@ -113,4 +97,4 @@ def test_the_bill_grows_with_the_slope_of_a_reused_task():
     bill = np.cumsum([task.receipt.cells for task in life.tasks])
     slope = (bill[-1] - bill[499]) / (5000 - 500)
     assert slope == pytest.approx(np.median(cells(life, "reused")), rel=0.05)
-    assert len(cells(life, "scratch")) <= 10 and len(life.representation) <= 10
+    assert scratch(life) <= 10 and len(life.representation) <= 10

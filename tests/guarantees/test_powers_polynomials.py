@@ -1,11 +1,11 @@
 """The theorems on polynomials, and what the default mode promises, on seeded streams."""
 
-import numpy as np
 import pytest
 from scipy import stats
 
 import thrifty
 from paper_tables.known_target import KnownTarget
+from tests.guarantees.lives import bill, cells, scratch
 from tests.guarantees.seeds import seeds, seen, shifted
 from thrifty.errors import NotEnoughExamples, NotInFamily
 
@@ -30,10 +30,6 @@ def lived(family, stream, oracle=False, refused=0):
     return life
 
 
-def cells(life, route):
-    return np.array([task.receipt.cells for task in life.tasks if task.route == route])
-
-
 @pytest.mark.parametrize("low, law", [(-1, stats.uniform(-1, 2)), (1, stats.uniform(1, 1))])
 @pytest.mark.parametrize("method", ["paper", "features"])
 def test_paper_mode_keeps_its_theorem(method, low, law):
@@ -44,12 +40,12 @@ def test_paper_mode_keeps_its_theorem(method, low, law):
         *size.values(), *limits.values(), random_state=shifted(0), low=low, high=high
     )
     life = lived(thrifty.Polynomials(4, 3, law, method=method), stream, oracle=True)
-    assert len(cells(life, "scratch")) <= 5 and len(life.representation) <= 5
+    assert scratch(life) <= 5 and len(life.representation) <= 5
     each, bound = 5 + 3 * 4, thrifty.bounds.polynomials(**size, **limits)
     if method == "features":  # at most K columns of degree d, however many terms there are
         each, bound = 5 * 4, thrifty.bounds.powers_features(**size, max_degree=4)
     assert bound < 40 * 40 * 80 * 0.6  # far below every cell, or nothing is said
-    assert sum(task.receipt.cells for task in life.tasks) <= bound
+    assert bill(life) <= bound
     for task in life.tasks:  # Lemma poly-lfd
         assert task.route == "scratch" or task.receipt.max_cells_per_example <= each
 
@@ -57,9 +53,8 @@ def test_paper_mode_keeps_its_theorem(method, low, law):
 def test_paper_mode_on_samples_refuses_and_stays_clean():
     law = stats.uniform(1, 1)
     life = thrifty.Lifetime(thrifty.Polynomials(4, 3, law, method="paper"))
-    for task in thrifty.streams.polynomials(
-        5, 20, 4, 500, 4, 3, random_state=shifted(0), low=1, high=2
-    ):
+    sizes, values = (5, 20, 4, 500, 4, 3), {"low": 1, "high": 2}
+    for task in thrifty.streams.polynomials(*sizes, random_state=shifted(0), **values):
         with pytest.raises(NotEnoughExamples) as caught:
             life.learn(task.name, task.X, task.y)
         assert caught.value.failure.details["rows_needed"] > 1e7

@@ -5,7 +5,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
+from tests.guarantees.lives import scratch
 from tests.guarantees.seeds import seeds, shifted
+from tests.loops import paper
 from tests.trees.definitions import is_grown_from_prefixes
 from thrifty.labels.classes import read_classes
 from thrifty.trees.gains import gain_named
@@ -19,7 +21,7 @@ def scratch_tree(X, y, gain="entropy"):
 
 
 def live(stream, d, match):
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(match=match)))
+    life = thrifty.Lifetime(paper(d, match=match))
     for task in stream:
         before = life.representation
         learned = life.learn(task.name, task.X, task.y)
@@ -33,10 +35,6 @@ def live(stream, d, match):
         if is_grown_from_prefixes(task.target, before):
             assert tree == task.target
     return life
-
-
-def scratch(life):
-    return sum(task.route == "scratch" for task in life.tasks)
 
 
 @pytest.mark.parametrize("seed", seeds(6))
@@ -107,7 +105,7 @@ def test_mixed_columns():
     X = rng.random((500, 12))
     X[:, 4:8] = rng.integers(0, 2, (500, 4))
     y = ((X[:, 5] == 1) & (X[:, 2] >= 0.4)).astype(int)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()))
+    life = thrifty.Lifetime(paper(4))
     tree = life.learn("first", X, y).model.tree_
     splits = {node.split for _, node in internal_nodes(tree)}
     assert {s.threshold is None for s in splits if 4 <= s.feature < 8} == {True}
@@ -121,7 +119,7 @@ def test_a_feature_may_recur_on_a_path():
     X = np.linspace(0, 1, 300)[:, None].repeat(2, axis=1)
     X[:, 1] = np.random.default_rng(shifted(0)).random(300)
     y = ((X[:, 0] > 0.3) & (X[:, 0] < 0.6)).astype(int)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=thrifty.trees.Paper()))
+    life = thrifty.Lifetime(paper(4))
     tree = life.learn("band", X, y).model.tree_
     assert size(tree) == 2 and {n.split.feature for _, n in internal_nodes(tree)} == {0}
     again = life.learn("band again", X.copy(), y)
@@ -147,7 +145,7 @@ class TestMissing:
     gaps[rng.random(X.shape) < 0.1] = np.nan
 
     def test_refused_unless_asked_for(self):
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=6, learner=thrifty.trees.Paper()))
+        life = thrifty.Lifetime(paper(6))
         with pytest.raises(thrifty.errors.BadInput, match="missing='larger-child'"):
             life.learn("gaps", self.gaps, self.y)
         assert len(life) == 0
@@ -165,7 +163,7 @@ class TestMissing:
         assert upper.predict([[np.nan]]).tolist() == [1]
 
     def test_reused_equals_scratch_with_gaps(self):
-        family = thrifty.Trees(max_depth=40, learner=thrifty.trees.Paper(missing="larger-child"))
+        family = paper(40, missing="larger-child")
         life = thrifty.Lifetime(family)
         first = life.learn("first", self.gaps, self.y)
         assert (first.model.predict(self.gaps) == self.y).all()
@@ -190,9 +188,7 @@ def test_infinities_are_refused(bad):
     X = np.random.default_rng(0).random((20, 3))
     X[4, 1] = bad
     for missing in ("error", "larger-child"):
-        life = thrifty.Lifetime(
-            thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(missing=missing))
-        )
+        life = thrifty.Lifetime(paper(3, missing=missing))
         with pytest.raises(thrifty.errors.BadInput, match="infinity for x1 on example 4"):
             life.learn("bad", X, X[:, 0] > 0.5)
         assert len(life) == 0
@@ -205,4 +201,4 @@ def test_words_for_features_name_the_encoder():
 
 def test_unknown_match():
     with pytest.raises(thrifty.errors.BadParameter, match="match must be one of"):
-        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(match="nearly"))
+        paper(3, match="nearly")

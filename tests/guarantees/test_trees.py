@@ -4,28 +4,19 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.guarantees.lives import bill, bound, per_example, scratch, scratch_tree
 from tests.guarantees.seeds import seeds, shifted
+from tests.loops import paper
 from tests.trees.definitions import is_grown_from, is_grown_from_prefixes
-from thrifty import kernels
-from thrifty.labels.classes import read_classes
-from thrifty.trees.gains import gain_named
-from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import depth, internal_nodes, size
 
 SMALL = [(3, 200, 4, 800, 40), (6, 500, 5, 1000, 40)]
 LARGE = [(8, 2000, 5, 1500, 100), (12, 5000, 6, 2000, 150), (1, 100, 3, 600, 60)]
 
 
-def scratch_tree(X, y):
-    labels = read_classes(y)
-    return grow_from_scratch(
-        kernels.pack_tiles(X), labels, gain_named("entropy"), np.ones(X.shape[1])
-    )
-
-
 def check_lifetime(K, N, d, S, m, seed):
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper()))
+    life = thrifty.Lifetime(paper(d))
     for task in stream:
         assert is_grown_from(task.target, stream.metafeatures)
         before = life.representation
@@ -40,13 +31,8 @@ def check_lifetime(K, N, d, S, m, seed):
             assert learned.receipt.max_cells_per_example <= 2 * (len(before) + d)
         else:
             assert learned.receipt.cells == S * N
-    scratch = sum(task.route == "scratch" for task in life.tasks)
-    bill = sum(task.receipt.cells for task in life.tasks)
-    assert scratch <= K
-    assert len(life.representation) <= K * d
-    assert bill <= thrifty.bounds.trees(
-        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_depth=d
-    )
+    assert scratch(life) <= K and len(life.representation) <= K * d
+    assert bill(life) <= bound(thrifty.bounds.trees, (m, N, K, S), max_depth=d)
 
 
 @pytest.mark.parametrize("seed", seeds(6))
@@ -68,18 +54,12 @@ def test_naive_baseline(seed):
     K, N, d, S, m = 5, 400, 5, 1000, 40
     stream = thrifty.streams.trees(m, N, K, S, d, random_state=seed)
     s = max(size(f) for f in stream.metafeatures)
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper(improve="features"))
-    )
+    life = thrifty.Lifetime(paper(d, improve="features"))
     for task in stream:
         learned = life.learn(task.name, task.X, task.y)
         assert learned.model.tree_ == task.target
-    reused = [task for task in life.tasks if task.route == "reused"]
-    assert len(reused) >= m - K
-    assert max(task.receipt.max_cells_per_example for task in reused) <= K * s
-    assert sum(task.receipt.cells for task in life.tasks) <= thrifty.bounds.trees_features(
-        n_tasks=m, n_features=N, n_metafeatures=K, n_examples=S, max_nodes=s
-    )
+    assert len(per_example(life)) >= m - K and max(per_example(life)) <= K * s
+    assert bill(life) <= bound(thrifty.bounds.trees_features, (m, N, K, S), max_nodes=s)
 
 
 def test_the_same_stream_twice_is_the_same():
@@ -96,7 +76,7 @@ def test_the_same_stream_twice_is_the_same():
 def test_the_d_of_theorem_1_is_reached(d):
     """Chains, each posed alone and then with a new feature below: K d / 2 cells an example."""
     k = 6
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=d, learner=thrifty.trees.Paper()))
+    life = thrifty.Lifetime(paper(d))
     learned = [
         life.learn(task.name, task.X, task.y)
         for task in thrifty.streams.deep(30, 100, k, 400, d, random_state=shifted(1))

@@ -108,42 +108,52 @@ def features_on(tree, nodes):
     return {int(tree.feature[node]) for node in nodes if tree.children_left[node] >= 0}
 
 
+def followed(node, step):
+    """What is asked on the way to a leaf, of which a step says nothing; else (feature, next)."""
+    asked = set()
+    while (found := step(node)) is not None:
+        asked.add(int(found[0]))
+        node = found[1]
+    return asked
+
+
 def plain_path(tree, x):
-    asked = set()
-    while "feature" in tree:
-        asked.add(tree["feature"])
-        tree = tree["true" if x[tree["feature"]] >= tree.get("threshold", 0.5) else "false"]
-    return asked
+    def step(node):
+        if "feature" in node:
+            goes = x[node["feature"]] >= node.get("threshold", 0.5)
+            return node["feature"], node["true" if goes else "false"]
+
+    return followed(tree, step)
 
 
-def lightgbm_path(node, x):
-    asked = set()
-    while "split_feature" in node:
-        asked.add(node["split_feature"])
-        left = x[node["split_feature"]] <= node["threshold"]
-        node = node["left_child" if left else "right_child"]
-    return asked
+def lightgbm_path(tree, x):
+    def step(node):
+        if "split_feature" in node:
+            left = x[node["split_feature"]] <= node["threshold"]
+            return node["split_feature"], node["left_child" if left else "right_child"]
+
+    return followed(tree, step)
 
 
 def xgboost_path(model, x):
     frame = model.get_booster().trees_to_dataframe().set_index("ID")
-    asked = set()
-    for tree in range(frame["Tree"].max() + 1):
-        node = frame.loc[f"{tree}-0"]
-        while node["Feature"] != "Leaf":
-            f = int(node["Feature"][1:])
-            asked.add(f)
-            node = frame.loc[node["Yes" if np.float32(x[f]) < np.float32(node["Split"]) else "No"]]
-    return asked
+
+    def step(node):
+        row = frame.loc[node]
+        if row["Feature"] != "Leaf":
+            left = np.float32(x[int(row["Feature"][1:])]) < np.float32(row["Split"])
+            return row["Feature"][1:], row["Yes" if left else "No"]
+
+    return set().union(*(followed(f"{tree}-0", step) for tree in range(frame["Tree"].max() + 1)))
 
 
 def histogram_path(nodes, x):
-    asked, i = set(), 0
-    while not nodes[i]["is_leaf"]:
-        f = int(nodes[i]["feature_idx"])
-        asked.add(f)
-        i = nodes[i]["left"] if x[f] <= nodes[i]["num_threshold"] else nodes[i]["right"]
-    return asked
+    def step(i):
+        if not nodes[i]["is_leaf"]:
+            left = x[nodes[i]["feature_idx"]] <= nodes[i]["num_threshold"]
+            return nodes[i]["feature_idx"], nodes[i]["left" if left else "right"]
+
+    return followed(0, step)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import thrifty
 from thrifty.errors import ThriftyError
+from thrifty.protocol import Cells
 
 
 @st.composite
@@ -55,9 +56,7 @@ def test_learned_or_refused_with_nothing_bought(task):
     if isinstance(spend, int):
         assert paid <= spend + 1e-6
     if isinstance(spend, str):
-        whole = thrifty.protocol.Cells(np.zeros(X.shape), prices).price_of(
-            range(len(X)), range(len(names))
-        )
+        whole = Cells(np.zeros(X.shape), prices).price_of(range(len(X)), range(len(names)))
         assert paid <= float(spend[:-2]) / 100 * whole + 1e-6
     if present is not None:
         assert learned.receipt.cells + learned.receipt.reused_cells <= present.sum()

@@ -8,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
+from tests.loops import AMPLE
 from thrifty.errors import (
     BadInput,
     BadParameter,
@@ -40,7 +41,7 @@ def test_another_family_and_another_name_pay_nothing_for_what_is_owned(tmp_path)
     provider, store = FakeProvider(), tmp_path / "s.db"
     noisy = [v ^ (i % 7 == 0) for i, v in enumerate(labels(provider))]
     paper = thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper())
-    life = thrifty.Lifetime(paper, store=store, budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(paper, store=store, budget=AMPLE)
     with pytest.raises(NotInFamily):
         life.learn("t", provider.source(IDS, NAMES, prices=1), noisy)
     billed = provider.bill().cells.total()
@@ -175,9 +176,7 @@ def test_a_lifetime_is_whole_in_its_store(tmp_path):
 
 def test_a_quote_buys_and_settles_nothing():
     provider = FakeProvider(idempotent=True, faults=["error-after"])
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=AMPLE)
     source = provider.source(IDS, NAMES, prices=2, attempts=1)
     with pytest.raises(thrifty.errors.PurchaseInDoubt):
         life.learn("t", source, labels(provider))
@@ -234,7 +233,7 @@ def test_labels_are_no_features(tmp_path):
 def test_a_task_is_forgotten_and_learned_again_for_nothing(kept, tmp_path):
     provider = FakeProvider()
     store = tmp_path / "s.db" if kept else None
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, budget=AMPLE)
     life.learn("t", provider.source(IDS, NAMES, prices=1), labels(provider))
     spent = life.balance().spent
     life.forget("t")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import AMPLE, paper
 from thrifty import errors
 from thrifty.testing import FakeProvider
 
@@ -109,7 +110,7 @@ def test_a_paid_source_is_bought_once_over_all_predictions():
     ids = [f"p{i}" for i in range(80)]
     lab = provider.source(ids, NAMES, prices=2)
     y = [provider.value(e, "lab 3") for e in ids]
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=4), budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=4), budget=AMPLE)
     life.learn("task", lab, y)
     new = [f"n{i}" for i in range(30)]
     truth = [provider.value(e, "lab 3") for e in new]
@@ -160,7 +161,7 @@ def bought(life, provider):
 def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tmp_path):
     provider = FakeProvider()
     store = tmp_path / "s.db" if kept else None
-    life = thrifty.Lifetime(family, store=store, prices=2, budget=thrifty.Budget(10**9))
+    life = thrifty.Lifetime(family, store=store, prices=2, budget=AMPLE)
     ids = [f"p{i}" for i in range(60)]
     y = [provider.value(e, "f1") & provider.value(e, "f4") for e in ids]
     life.learn("t", provider.source(ids, FEATURES), y)
@@ -195,9 +196,7 @@ def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tm
 
 def test_rows_that_are_owned_are_answered_without_money():
     provider = FakeProvider()
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(paper(2), budget=AMPLE)
     ids = [f"p{i}" for i in range(40)]
     y = [provider.value(e, "f1") for e in ids]
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
@@ -213,9 +212,7 @@ def test_an_example_that_is_too_expensive_does_not_take_the_others_with_it():
     provider = FakeProvider()
     ids = [f"p{i}" for i in range(40)]
     y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(paper(2), budget=AMPLE)
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     life.change(budget=thrifty.Budget(per_example=1))
     new = [f"n{i}" for i in range(30)]
@@ -231,9 +228,7 @@ def test_a_prediction_that_the_provider_fails_has_its_cells_on_the_bill(tmp_path
     failing = set()
     provider = FakeProvider(faults=lambda call: "error-after" if call in failing else "")
     ids = [f"p{i}" for i in range(40)]
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2), store=tmp_path / "s.db", budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=tmp_path / "s.db", budget=AMPLE)
     y = [provider.value(e, "f1") & provider.value(e, "f2") for e in ids]
     life.learn("t", provider.source(ids, FEATURES, prices=1), y)
     learned = provider.bill().cells.total()

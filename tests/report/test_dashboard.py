@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import AMPLE
 from tests.market import seller
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import PurchaseInDoubt, ThriftyError
@@ -35,9 +36,7 @@ def in_doubt(path: Path | str) -> None:
             raise RuntimeError("the line was cut")
         return truth[np.ix_([int(e) for e in examples], [names.index(f) for f in features])]
 
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3), store=str(path), budget=thrifty.Budget(10**9)
-    )
+    life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(path), budget=AMPLE)
     prices = thrifty.PriceList(0.5, currency="EUR")
     ids = [str(i) for i in range(60)]
     paid = seller(ask, ids, names, name="provider", prices=prices)

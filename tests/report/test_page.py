@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import thrifty
-from tests.loops import one_by_one
+from tests.loops import one_by_one, paper
 from thrifty.cells import Balance, Receipt
 from thrifty.powers import Monomials
 from thrifty.report import LifetimeView, report_page, view_of
@@ -176,9 +176,7 @@ def test_the_page_is_a_laboratorys_bill() -> None:
         currency="USD",
     )
     frame = pd.DataFrame([[0, 0, 1], [1, 0, 1], [1, 1, 0]], columns=names)
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()), prices=prices
-    )
+    life = thrifty.Lifetime(paper(3), prices=prices)
     life.learn("ill", frame, [0, 0, 1])
     life.predict("ill", pd.DataFrame([[1, 0, 1], [1, 1, 1]], columns=names))
     page = report_page(view_of(life))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from tests.loops import paper
 from thrifty.cells import Receipt
 from thrifty.report import LifetimeView, pictures_of, save_pictures, view_of
 from thrifty.report.ink import figure
@@ -71,9 +72,7 @@ def test_expenses_are_lines_of_the_bill_and_sum_to_what_was_spent() -> None:
     """An order of two features costs what it costs, not the sum of their prices."""
     prices = thrifty.PriceList({"a": 9, "b": 9, "c": 1}, orders={"panel": (10, ["a", "b"])})
     X = pd.DataFrame([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0]], columns=["a", "b", "c"])
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()), prices=prices
-    )
+    life = thrifty.Lifetime(paper(3), prices=prices)
     life.learn("both", X, [0, 0, 1, 0])
     found = expenses_of(view_of(life))
     assert [one.name for one in found] == ["panel", "c"]

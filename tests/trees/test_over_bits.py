@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.loops import paper
 
 pd = pytest.importorskip("pandas")
 
@@ -27,13 +28,7 @@ def clean(seed, n=400):
 
 
 @pytest.mark.parametrize(
-    "family",
-    [
-        thrifty.Trees(max_depth=6),
-        thrifty.Trees(max_depth=6, learner=thrifty.trees.Paper()),
-        thrifty.Lists(max_depth=6),
-    ],
-    ids=repr,
+    "family", [thrifty.Trees(max_depth=6), paper(6), thrifty.Lists(max_depth=6)], ids=repr
 )
 def test_exact_learners_split_on_categories(family):
     life = thrifty.Lifetime(family)
