@@ -13,6 +13,9 @@ peer: log loss and average precision with at most 2, 4, 8 and 16 cells a row bes
 (``studies/static_peer.py``), which has every cell of as many whole rows as ``--bill`` buys; with
 ``--out`` a line for each task is kept, with ``--against`` the same lines of another version are
 subtracted, pairs of one set, split and label.
+auto: a plain prediction (``stop="auto"``) less one that reads everything (``stop=None``), log loss
+and average precision of the same test rows, and cells of both; bills of 10 and 100 %, and a made
+set where 3 of 30 features tell.
 The sets are looked for in THRIFTY_DATA or shared/data beside the repository.
 """
 
@@ -349,6 +352,56 @@ def peer(given):
     _compared(every, before, key)
 
 
+AUTO_SETS = ("spam", "nhanes", "support2", "tmc2007_500", "yeast", "emotions", "made")
+
+
+def made_tasks(seed):
+    """3 of 30 features tell; as ``peer_tasks`` gives a set."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2100, 30))
+    y = (2 * X[:, 3] + 1.5 * X[:, 7] - X[:, 11] + rng.logistic(size=len(X)) > 0).astype(int)
+    yield 0, X[:600], y[:600], X[600:], y[600:]
+
+
+def auto(given):
+    """What a plain prediction asks and loses, beside one that reads everything."""
+    every = []
+    for name in given.sets if given.sets != SETS else AUTO_SETS:
+        for bill in ("10 %", "100 %"):
+            lines = []
+            for seed in range(given.splits if given.splits < 5 else 3):
+                tasks = made_tasks(seed) if name == "made" else peer_tasks(name, 1, seed)
+                for _, X, y, X_test, y_test in tasks:
+                    life = thrifty.Lifetime(thrifty.Models(), prices=1, random_state=seed)
+                    began = time.process_time()
+                    life.learn("task", X, y, spend=bill)
+                    learning = time.process_time() - began
+                    got = [life.predict("task", np.array(X_test))]
+                    found = time.process_time() - began - learning
+                    got.append(life.predict("task", np.array(X_test), stop=None))
+                    scores = [peer_scores(one.probabilities, y_test) for one in got]
+                    cells = [one.receipt.cells / len(y_test) for one in got]
+                    lines.append([*np.subtract(*scores), *cells, learning, found])
+            told, error = np.mean(lines, axis=0), _standard_errors(lines)
+            print(
+                f"{name} at {bill}: loss {told[0]:+.4f} ({error[0]:.4f}), AP {told[1]:+.4f} "
+                f"({error[1]:.4f}), {told[2]:.1f} of {told[3]:.1f} cells a row "
+                f"[learning {told[4]:.1f} s, how far {told[5]:.1f} s]",
+                flush=True,
+            )
+            every += lines if name != "made" else []
+    if every:
+        told, error = np.mean(every, axis=0), _standard_errors(every)
+        print(
+            f"public sets: loss {told[0]:+.4f} ({error[0]:.4f}), AP {told[1]:+.4f} "
+            f"({error[1]:.4f}), {told[2]:.1f} of {told[3]:.1f} cells a row"
+        )
+
+
+def _standard_errors(lines):
+    return np.std(lines, axis=0, ddof=1) / np.sqrt(len(lines)) if len(lines) > 1 else np.zeros(9)
+
+
 def _compared(lines, before, key):
     _differences("less the static peer", [(one["ours"], one["static"]) for one in lines])
     more = [(one["ours"][b], one["ours"][a]) for one in lines for a, b in ((0, 1), (1, 2), (2, 3))]
@@ -368,7 +421,7 @@ SETS = [
 def main():
     parts = {
         "spam": spam, "physionet": physionet, "nhanes": nhanes, "elsewhere": elsewhere,
-        "peer": peer,
+        "peer": peer, "auto": auto,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(parts), choices=[*parts, []])

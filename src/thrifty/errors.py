@@ -36,7 +36,7 @@ numbers were read as gaps; ``RowsLeftOut``, rows without a label were left out; 
 feature alone tells the label; ``LooksMisspelt``, a price's feature is nearly one of X, or a class
 is spelt in several ways; ``Censored``, values such as "<5" were read as their limit;
 ``ColumnsChanged``, X lacks columns of a model, or has new ones; ``DefaultShare``, nobody said how
-much to read, and a tenth was.
+much to read, and a tenth was; ``EverythingIsBought``, ``stop=None`` reads all that a model has.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ __all__ = [
     "CostAboveReservation",
     "DamagedFile",
     "DefaultShare",
+    "EverythingIsBought",
     "ExamplePurged",
     "FeaturesChanged",
     "LabelLeakage",
@@ -261,6 +262,10 @@ class ColumnsChanged(UserWarning):
 
 class DefaultShare(UserWarning):
     """Cells have no price and nobody said how many to read: a tenth of them were."""
+
+
+class EverythingIsBought(UserWarning):
+    """A prediction was told to read all of its model's features, and they cost something."""
 
 
 class LooksMisspelt(UserWarning):

@@ -10,7 +10,7 @@ one class, and no list of ours names it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from thrifty.array_types import Floats
 from thrifty.errors import BadParameter
 from thrifty.typing import AnyArray
 
-__all__ = ["StoppingRule", "Sure", "Worth"]
+__all__ = ["Stop", "StoppingRule", "Sure", "Worth", "is_auto"]
 
 
 @runtime_checkable
@@ -90,12 +90,26 @@ class StoppingRule(Protocol):
             )
 
 
+#: what a prediction may be told: "auto", a rule, or None for everything
+Stop: TypeAlias = StoppingRule | Literal["auto"] | None
+
+
+def is_auto(stop: object) -> TypeGuard[Literal["auto"]]:
+    """Whether a prediction is to find out itself how far to ask.
+
+    >>> is_auto("auto"), is_auto(None)
+    (True, False)
+    """
+    return isinstance(stop, str) and stop == "auto"
+
+
 def rule_for_models(stop: object) -> StoppingRule | None:
     """What a user said, as a rule by which models stop."""
     if stop is None or (isinstance(stop, StoppingRule) and stop.for_models):
         return stop
     raise BadParameter(
-        f"models stop with thrifty.Sure(probability) or thrifty.Worth(...); got {stop!r}."
+        "models stop with thrifty.Sure(probability) or thrifty.Worth(...), with 'auto' where "
+        f"nothing more is gained, and with None nowhere; got {stop!r}."
     )
 
 

@@ -41,7 +41,7 @@ from thrifty.lifetime import JointPrediction, Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
 from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.prediction import Prediction, probability_columns
-from thrifty.stopping import Sure
+from thrifty.stopping import Stop, Sure
 from thrifty.typing import Json
 from thrifty.untrusted import visible
 
@@ -77,6 +77,14 @@ def register(app: typer.Typer) -> None:
         per_row: Annotated[
             float | None, typer.Option(help="The most that one row may cost.")
         ] = None,
+        everything: Annotated[
+            bool,
+            typer.Option(
+                "--all",
+                help="Read all that the model reads; otherwise what costs is read as far as it "
+                "brings something.",
+            ),
+        ] = False,
         budget: TotalBudget = None,
         na: GapCodes = None,
         kinds: KindsOf = None,
@@ -96,7 +104,10 @@ def register(app: typer.Typer) -> None:
             spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
         )  # fmt: skip
-        tasks, stop = task or [the_only_task(life)], None if sure is None else Sure(sure)
+        if everything and sure is not None:
+            raise BadInput("--all reads everything, --sure stops before: say one of them.")
+        tasks = task or [the_only_task(life)]
+        stop: Stop = Sure(sure) if sure is not None else None if everything else "auto"
         words = {k: v for one in tasks for k, v in getattr(life[one].model, "words_", {}).items()}
         ended: BudgetExceeded | None = None
         with said_plainly(), warnings.catch_warnings():

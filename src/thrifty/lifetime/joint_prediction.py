@@ -13,7 +13,9 @@ from thrifty.lazy import Asks
 from thrifty.lifetime.prediction import JointPrediction, Prediction
 from thrifty.models import ModelClassifier
 from thrifty.models.asking.ask import ask_together, fixed_prefixes, ladder_for
+from thrifty.models.asking.enough import enough_of
 from thrifty.models.asking.walk import Ladder, ladder_of
+from thrifty.models.estimators.base import OnCells
 from thrifty.stopping import StoppingRule, rule_for_models
 
 __all__ = ["TasksTogether", "read_weights"]
@@ -66,7 +68,15 @@ class TasksTogether:
                 "several tasks share per_row= and spend= where all are models of classes "
                 "(thrifty.Models); leave them out, or predict the tasks one by one."
             )
-        return self._in_turn(cells, rows, rules)
+        return self._in_turn(cells, rows, dict(zip(self.models, rules)), self.models)
+
+    def as_far_as_needed(self, cells: Cells, rows: Ints) -> JointPrediction:
+        """All tasks' answers, each asking no further than it is worth."""
+        models = self.models
+        if all(isinstance(m, OnCells) for m in models.values()):
+            found = enough_of([m for m in models.values() if isinstance(m, OnCells)], cells)
+            models = dict(zip(models, found))
+        return self._in_turn(cells, rows, dict.fromkeys(models), models)
 
     def rules(self, stop: object) -> list[StoppingRule | None]:
         """The rule of each task: one for all, or by name."""
@@ -83,13 +93,17 @@ class TasksTogether:
         return rules
 
     def _in_turn(
-        self, cells: Cells, rows: Ints, rules: Sequence[StoppingRule | None]
+        self,
+        cells: Cells,
+        rows: Ints,
+        rules: Mapping[str, StoppingRule | None],
+        askers: Mapping[str, Asks],
     ) -> JointPrediction:
         """One after the other through the same reader: what one has asked is there for the next."""
         parts, read = {}, {}
-        for (name, model), rule in zip(self.models.items(), rules):
-            asked = model.ask(cells, rows, stop=rule)
-            features = model.features_
+        for name, model in self.models.items():
+            asked = askers[name].ask(cells, rows, stop=rules[name])
+            features = askers[name].features_
             read[name] = [
                 np.array([f for f in features.tolist() if cells.looked_at(int(i), f)]) for i in rows
             ]

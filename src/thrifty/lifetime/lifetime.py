@@ -27,7 +27,7 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.task import Task, Versions
 from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, traits_of
-from thrifty.stopping import StoppingRule
+from thrifty.stopping import Stop, StoppingRule
 from thrifty.stores.base import StoreLike
 from thrifty.stores.settings import Settings, row_seed
 from thrifty.typing import (
@@ -418,7 +418,7 @@ class Lifetime:
         name: str,
         X: TableLike,
         *,
-        stop: StoppingRule | None = None,
+        stop: Stop = "auto",
         spend: MoneyLike = None,
         per_row: MoneyLike = None,
         missing: str = "warn",
@@ -429,7 +429,7 @@ class Lifetime:
         name: list[str] | tuple[str, ...],
         X: TableLike,
         *,
-        stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
+        stop: Stop | Mapping[str, StoppingRule] = "auto",
         spend: MoneyLike = None,
         per_row: MoneyLike = None,
         weights: Mapping[str, float] | None = None,
@@ -441,7 +441,7 @@ class Lifetime:
         X: str | PathLike[str],
         *,
         out: str | PathLike[str],
-        stop: StoppingRule | None = None,
+        stop: Stop = "auto",
         per_row: MoneyLike = None,
         engine: object = None,
         n_jobs: int | None = None,
@@ -454,7 +454,7 @@ class Lifetime:
         name: str | list[str] | tuple[str, ...],
         X: TableLike | PathLike[str],
         *,
-        stop: StoppingRule | Mapping[str, StoppingRule] | None = None,
+        stop: Stop | Mapping[str, StoppingRule] = "auto",
         spend: MoneyLike = None,
         per_row: MoneyLike = None,
         weights: Mapping[str, float] | None = None,
@@ -478,8 +478,11 @@ class Lifetime:
             an array, a frame or a source; columns in any order where they have names, and only
             those that the model may ask for are needed. A Parquet file, a folder of them or a
             pattern (``"scans/*.parquet"``) is answered in parts, into the folder ``out``
-        stop : Sure, Worth or None
-            when an answer is good enough, for instance ``thrifty.Sure(0.95)``
+        stop : "auto", Sure, Worth or None
+            when an answer is good enough, for instance ``thrifty.Sure(0.95)``. "auto": what is free
+            or owned is read, and what costs as far as held-out rows say that it brings something;
+            with ``spend`` or ``per_row``, as far as these reach. None: all of the model's features,
+            after a warning that says what that costs
         spend, per_row : None, number or str
             the most that may be spent in all and on a row: a number in the unit of the prices, text
             such as "300 EUR", or a share such as "5 %" of all it may ask for
@@ -550,8 +553,9 @@ class Lifetime:
                 raise BadParameter("a mapping of rules is for several tasks; got one name.")
             version = self._versions.present(name)
             return self._runs.predict(
-                name, self._versions.model(name), X, stop, spend, per_row, version, missing
-            )
+                name, self._versions.model(name), X, stop, spend, per_row, version, missing,
+                tell=True,
+            )  # fmt: skip
         models = {one: self._versions.model(one) for one in distinct(name)}
         return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
 
@@ -559,7 +563,7 @@ class Lifetime:
         self,
         name: str | list[str] | tuple[str, ...],
         X: TableLike | PathLike[str],
-        stop: StoppingRule | Mapping[str, StoppingRule] | None,
+        stop: Stop | Mapping[str, StoppingRule],
         spend: MoneyLike,
         per_row: MoneyLike,
         engine: object,
@@ -755,7 +759,7 @@ class Lifetime:
         wanted = Promise(agree, precision, recall, of, confidence)
         prediction, task = None, self._versions.task_of(name)
         if not cascade or task in self:
-            prediction = self._runs.predict(name, self._versions.model(name), X, None, None, None)
+            prediction = self._runs.predict(name, self._versions.model(name), X, "auto", None, None)
         return self._answering.answer(
             task, prediction, X, oracle, wanted, spend, random_state, cascade
         )

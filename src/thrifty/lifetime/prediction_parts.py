@@ -40,11 +40,11 @@ from thrifty.errors import BadInput, BadParameter, ThriftyError
 from thrifty.lazy import Asked, Asks
 from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction import Prediction
-from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.lifetime.prediction_runs import PredictionRuns, as_limited
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily
-from thrifty.stopping import StoppingRule
+from thrifty.stopping import Stop, is_auto
 from thrifty.stores.settings import Settings
 from thrifty.typing import Json, MoneyLike
 
@@ -261,7 +261,7 @@ class PartsAsked:
     settings: Settings
     task: str
     model: Asks
-    stop: StoppingRule | None = None
+    stop: Stop = None
     per_row: MoneyLike = None
     id: str | None = None
     source: str | None = None
@@ -314,18 +314,25 @@ def predict_parts(
     there = [str(name) for name in names if str(name) != asked.id]
     blank, retired = _blank(1, there), doors.settings.retired
     model, lacking = without_lacking(asked.task, asked.model, blank, retired, missing)
+    stop = as_limited(asked.stop, None, asked.per_row)
+    if is_auto(stop) and doors.settings.prices is None:
+        stop = None  # nothing costs: all of it is read
     job = replace(
         asked,
         model=model,
+        stop=stop,
         settings=replace(doors.settings, budget=None),
         columns=_columns(model, there, doors.settings.prices),
         count=bool(asked.id and asked.version) and not lacking,
     )
     said: Json = {
-        "task": asked.task, "version": asked.version, "stop": repr(asked.stop),
+        "task": asked.task, "version": asked.version, "stop": repr(stop),
         "per_row": str(asked.per_row), "id": asked.id, "source": asked.source,
         "model": _fingerprint(model),
     }  # fmt: skip
+    if asked.stop is asked.per_row is None:
+        first = runs.open(asked.task, model, job.source_of(parts[0], doors, most=1))
+        runs.tell_cost(asked.task, first, model, sum(part.rows for part in parts))
     folder = AnswerFolder(out, parts, said)
     accounts = {part: f"{asked.task} (prediction {folder.run}-{part.number})" for part in parts}
     left = [part for part in parts if not folder.is_done(part, runs.is_booked(accounts[part]))]

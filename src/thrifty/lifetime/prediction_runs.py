@@ -18,14 +18,23 @@ from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.owner import is_alive, me
 from thrifty.cells.ledger.purge import purged_since
 from thrifty.cells.ledger.receipt import PredictionReceipt
-from thrifty.errors import BadInput, BadParameter, BudgetExceeded, ChangedValue, ThriftyError
+from thrifty.cells.prices.money import amount_text, minor_units
+from thrifty.checks import warn_user
+from thrifty.errors import (
+    BadInput,
+    BadParameter,
+    BudgetExceeded,
+    ChangedValue,
+    EverythingIsBought,
+    ThriftyError,
+)
 from thrifty.lazy import Asked, Asks, ask_within_budget
 from thrifty.lifetime.feature_matching import check_read, prices_here, without_lacking
 from thrifty.lifetime.monitoring import HasTable, InputCounts, bins_of
 from thrifty.lifetime.prediction import JointPrediction, Prediction, prediction_receipt
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState, call_key
-from thrifty.stopping import StoppingRule
+from thrifty.stopping import Stop, StoppingRule, is_auto, rule_for_models
 from thrifty.stores.model_pages import KeptPages, OutcomePages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
@@ -35,7 +44,7 @@ from thrifty.wrapped import Metered, Readable, match_model, read_model
 if TYPE_CHECKING:
     from thrifty.lifetime.joint_prediction import TasksTogether
 
-__all__ = ["PredictionRuns", "Run", "Unbooked", "distinct", "new_account"]
+__all__ = ["PredictionRuns", "Run", "Unbooked", "as_limited", "distinct", "new_account"]
 
 #: calls with a limit that have not come to their end, as a store keeps them
 _CALL = "prediction"
@@ -98,6 +107,20 @@ def new_account(name: str, kind: str = "prediction") -> str:
     return f"{name} ({kind} {uuid.uuid4().hex[:12]})"
 
 
+def as_limited(stop: Stop, spend: MoneyLike, per_row: MoneyLike) -> Stop:
+    """Where money is limited the limit says how far to ask."""
+    if isinstance(stop, str) and not is_auto(stop):
+        rule_for_models(stop)  # which refuses it
+    return stop if spend is per_row is None or not is_auto(stop) else None
+
+
+def _enough_for(model: Asks, cells: Cells) -> Asks:
+    """What asks as far as it is worth; models that walk, or need everything, are that already."""
+    enough = getattr(model, "enough", None)
+    found: Asks = model if enough is None else enough(cells)
+    return found
+
+
 def distinct(names: Sequence[str]) -> list[str]:
     """Names of tasks, each once, at least one.
 
@@ -142,18 +165,23 @@ class PredictionRuns:
         name: str,
         model: Asks,
         X: TableLike,
-        stop: StoppingRule | None,
+        stop: Stop,
         spend: MoneyLike,
         per_row: MoneyLike,
         version: int = 0,
         missing: str = "warn",
+        *,
+        tell: bool = False,
     ) -> Prediction:
-        """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`."""
+        """The answers of a task's model; see :meth:`thrifty.Lifetime.predict`.
+
+        ``tell``: whether it is said what reading everything costs.
+        """
         labels = self._doors.labels_of(X) if isinstance(X, Source) else ()
         retired = self._doors.settings.retired
         model, lacking = without_lacking(name, model, X, retired, missing, labels)
         count = bool(version) and not lacking
-        found = self.ask(name, model, X, stop, spend, per_row, count=count)
+        found = self.ask(name, model, X, stop, spend, per_row, count=count, tell=tell)
         ended, made = found.ended, Prediction(model, found.run.cells, found.asked)
         self.book(found.run, made, version, found.told, lacking, ended is None)
         if ended is not None:
@@ -174,20 +202,27 @@ class PredictionRuns:
         name: str,
         model: Asks,
         X: TableLike,
-        stop: StoppingRule | None,
+        stop: Stop,
         spend: MoneyLike,
         per_row: MoneyLike,
         *,
         owned: Owned | None = None,
         count: bool = False,
+        tell: bool = False,
     ) -> Unbooked:
         """The answers of a model through a reader, not booked yet; ``owned``: None looks it up."""
-        run = self._open_limited(name, model, X, spend, per_row, repr(stop), owned=owned)
+        said = as_limited(stop, spend, per_row)
+        run = self._open_limited(name, model, X, spend, per_row, repr(said), owned=owned)
         self.remember_for(model)
         told = _count_inputs(model, run) if count else None
         with self._left_where_it_fails(run), self._progress.shown(name, run.cells, self._doors):
+            asker, rule = model, None if isinstance(said, str) else said
+            if is_auto(said) and self._costs(run, model):
+                asker = _enough_for(model, run.cells)
+            elif stop is None and tell and spend is per_row is None:
+                self.tell_cost(name, run, model, len(run.rows))
             asked, ended = ask_within_budget(
-                model, run.cells, run.rows, stop=stop, spend=run.spend, per_row=run.per_row
+                asker, run.cells, run.rows, stop=rule, spend=run.spend, per_row=run.per_row
             )
         return Unbooked(run, asked, ended, None if told is None else told.counts)
 
@@ -225,20 +260,48 @@ class PredictionRuns:
         self,
         models: Mapping[str, Asks],
         X: TableLike,
-        stop: object,
+        stop: Stop | Mapping[str, StoppingRule],
         spend: MoneyLike,
         per_row: MoneyLike,
         weights: Mapping[str, float] | None,
     ) -> JointPrediction:
         """The answers of several tasks from one pass; see :meth:`thrifty.Lifetime.predict`."""
         tasks, title = self.together(models, weights), ", ".join(models)
-        run = self._open_limited(title, tasks, X, spend, per_row, repr(stop), repr(weights))
+        said = stop if isinstance(stop, Mapping) else as_limited(stop, spend, per_row)
+        run = self._open_limited(title, tasks, X, spend, per_row, repr(said), repr(weights))
         with self._left_where_it_fails(run), self._progress.shown(title, run.cells, self._doors):
-            made = tasks.answer(run.cells, run.rows, stop, run.spend, run.per_row)
+            if is_auto(said) and self._costs(run, tasks):
+                made = tasks.as_far_as_needed(run.cells, run.rows)
+            else:
+                if stop is None and spend is per_row is None:
+                    self.tell_cost(title, run, tasks, len(run.rows))
+                rules = None if is_auto(said) else said
+                made = tasks.answer(run.cells, run.rows, rules, run.spend, run.per_row)
         made.receipt = self.end(run, lacking=tasks.lacking)
         for part in made.values():
             part.receipt = made.receipt
         return made
+
+    def _costs(self, run: Run, model: Asks | TasksTogether) -> bool:
+        """Whether some cell that a model may ask for has to be paid; without prices none has."""
+        if run.source.free and self._doors.settings.prices is None:
+            return False
+        return run.cells.price_of(run.rows, model.features_) > 0
+
+    def tell_cost(self, name: str, run: Run, model: Asks | TasksTogether, n_rows: int) -> None:
+        """What reading everything costs at most, where it was asked for and costs something.
+
+        ``n_rows``: all rows, of which those of the run are some, or all.
+        """
+        if not self._costs(run, model):
+            return
+        cost = run.cells.price_of(run.rows, model.features_) * n_rows / len(run.rows)
+        most = amount_text(minor_units(round(cost, 2)), run.cells.currency)
+        warn_user(
+            f"{name}: stop=None reads all {len(model.features_)} features of {n_rows:,} rows, for "
+            f"at most {most}. stop='auto', the default, stops where nothing more is gained.",
+            EverythingIsBought,
+        )
 
     def together(
         self, models: Mapping[str, Asks], weights: Mapping[str, float] | None

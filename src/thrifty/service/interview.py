@@ -278,8 +278,9 @@ class Interviews:
         if ready:
             form = Form(ready, model, self.source, rehearsed=False)
             stop, most = ready[0].stop, ready[0].per_row
-            try:
-                found = self.life.predict(task, form, stop=stop, per_row=most)
+            runs, version = self.life._runs, self.life._versions.present(task)
+            try:  # what is sent is there: all of it is read where no rule is said
+                found = runs.predict(task, model, form, stop, None, most, version)
             except ThriftyError:
                 if not form.wanted or len(rows) > 1:
                     raise

@@ -34,7 +34,7 @@ from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
 
 __all__ = [
     "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "ask_together",
-    "fixed_prefixes", "ladder_for",
+    "fixed_prefixes", "ladder_for", "prices_of",
 ]  # fmt: skip
 
 
@@ -43,6 +43,13 @@ class Keeper(Protocol):
 
     def get(self, name: str) -> JsonLike | None: ...
     def put(self, name: str, data: Json) -> None: ...
+
+
+class HasFeatures(Protocol):
+    """Whose prices an order is made for."""
+
+    @property
+    def features_(self) -> Ints: ...
 
 
 class AsksForClasses(Protocol):
@@ -150,7 +157,7 @@ def ladder_for(
     ``kept``: where those of several models are kept; one keeps its own.
     """
     kept = models[0]._prefixes if kept is None else kept
-    signature = _signature(models, cells)
+    signature = prices_of(models, cells)
     if signature in kept:
         return kept[signature]
     keeper, tables = models[0]._keeper, [model.table_ for model in models]
@@ -196,7 +203,7 @@ def fixed_prefixes(model: AsksForClasses, cells: Cells) -> Prefixes:
     return made.fixed if isinstance(made, OwnOrder) else made
 
 
-def _signature(models: Sequence[AsksForClasses], cells: Cells) -> tuple[object, ...]:
+def prices_of(models: Sequence[HasFeatures], cells: Cells) -> tuple[object, ...]:
     """The prices that an order was made for."""
     features = np.unique(np.concatenate([model.features_ for model in models]))
     return tuple(cells.prices[features].tolist()), cells.fees, cells.orders
@@ -209,7 +216,7 @@ def _choose(model: AsksForClasses, cells: Cells) -> Choose:
 
 def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> CertifiedPrefixes:
     """The certificate of a rule at the prices of a reader; made once."""
-    kept, key = model._certificates, (_signature([model], cells), rule.probability)
+    kept, key = model._certificates, (prices_of([model], cells), rule.probability)
     if key not in kept:
         choose, seed = _choose(model, cells), model.random_state or 0
         with in_one_thread():

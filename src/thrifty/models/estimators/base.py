@@ -30,9 +30,10 @@ from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled, read_groups, read_row_weights, with_rows
-from thrifty.lazy import Asked
+from thrifty.lazy import Asked, Asks
 from thrifty.models.asking.ask import Keeper
 from thrifty.models.asking.certificate import CertifiedPrefixes
+from thrifty.models.asking.enough import Enough, enough_of
 from thrifty.models.cascade import CascadeStep, on_cascade, step_to_dict, steps_from
 from thrifty.models.fits.fitting import (
     Fitted,
@@ -159,6 +160,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         self._words = None if self.estimator is None else in_words(self.estimator)
         self._prefixes: dict[object, P] = {}
         self._certificates: dict[object, CertifiedPrefixes] = {}
+        self._enough: dict[object, Enough | None] = {}
         self._keeper: Keeper | None = None
         self._measured: list[Q | None] = []
         self._fewer: dict[frozenset[str], Self] = {}
@@ -354,6 +356,10 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         cells = on_cascade(cells, self.steps_) if self.steps_ else cells
         asks = type(self)._asks
         return asks(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
+
+    def enough(self, cells: Cells) -> Asks:
+        """Itself, or what asks no further than it is worth at the prices of a reader."""
+        return enough_of([self], cells)[0]
 
     def _values(self, X: TableLike) -> NDArray[np.float64]:
         """The values of ``features_`` on every row of X."""
