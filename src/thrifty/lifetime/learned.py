@@ -29,16 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A model as it stands in a store: whoever asks for a bill does not wait for it."""
+    """A model as it stands in a store: whoever asks for a bill does not read it."""
 
     family: AnyFamily
-    row: TaskRow
+    row: Callable[[], TaskRow]
     features: Sequence[str] | None
 
     def load(self) -> Estimator:
         """The model itself."""
-        with readable(f"the task {self.row.name!r} in the store"):
-            return _model(self.family, self.row, self.features)
+        row = self.row()
+        with readable(f"the task {row.name!r} in the store"):
+            return _model(self.family, row, self.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,13 +336,13 @@ def model_to_store(model: Estimator, features: Sequence[str]) -> Json:
     return data
 
 
-def parts_of_row(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Parts:
+def parts_in_store(
+    model: StoredModel, name: str, receipt: JsonLike, failure: JsonLike | None
+) -> Parts:
     """A task as it stands in a store."""
-    with readable(f"the task {row.name!r} in the store"):
-        failure = None if row.failure is None else Failure(**row.failure)
-        paid = receipt_from_store(row.receipt, features)
-        about = About.of(row.receipt)
-    return StoredModel(family, row, features), paid, failure, about
+    with readable(f"the task {name!r} in the store"):
+        why = None if failure is None else Failure(**failure)
+        return model, receipt_from_store(receipt, model.features), why, About.of(receipt)
 
 
 def _model(family: AnyFamily, row: TaskRow, features: Sequence[str] | None) -> Estimator:

@@ -38,7 +38,7 @@ from thrifty.checks import warn_user
 from thrifty.errors import BadInput, ChangedValue, ExamplePurged, MixedCurrencies, UnknownTask
 from thrifty.lazy import Estimator
 from thrifty.lifetime.feature_matching import kinds_here, known_categories, prices_here
-from thrifty.lifetime.learned import Learned, Parts, parts_of_row
+from thrifty.lifetime.learned import Learned, Parts, StoredModel, parts_in_store
 from thrifty.models import Models
 from thrifty.protocol import AnyFamily, traits_of, with_seed
 from thrifty.stores import existing_store, open_store
@@ -210,7 +210,11 @@ class LifetimeState:
         self.now = replace(now, position=position, forgets=forgets)
 
     def _loader(self, name: str) -> Callable[[], Parts]:
-        return lambda: parts_of_row(self.family, self.saved.row(name), self.now.features)
+        def load() -> Parts:
+            model = StoredModel(self.family, lambda: self.saved.row(name), self.now.features)
+            return parts_in_store(model, name, *self.saved.bill(name))
+
+        return load
 
     def labels_of(self, source: Source | None) -> set[str]:
         """Columns of a named source that were noted as labels of tasks before; None: of any."""

@@ -26,8 +26,8 @@ from thrifty.lifetime.bill_columns import bill_cells
 from thrifty.lifetime.learned import (
     About,
     Learned,
+    StoredModel,
     model_to_store,
-    parts_of_row,
     prediction_price,
     receipt_from_store,
     receipt_to_store,
@@ -325,9 +325,7 @@ class Versions:
         if row is None:
             raise BadInput(f"the version {name}@{number} was forgotten by another process.")
         task = TaskRow(name, "bought", row.model, row.receipt, None, "", row.at, row.family)
-        parts = parts_of_row(self._state.family, task, self._state.now.features)
-        found: Estimator = Learned(name, "bought", parts).model
-        return found
+        return StoredModel(self._state.family, lambda: task, self._state.now.features).load()
 
     def check(self, name: str) -> Version | None:
         """The version that is named, ``diabetes@2``; of a task or version not there an error."""

@@ -8,32 +8,21 @@ from __future__ import annotations
 
 import threading
 import time
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
-from thrifty.agnostic import Counts
-from thrifty.cells import Balance
-from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
+from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.cells.ledger.owner import is_alive
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import StoreError
-from thrifty.lifetime.bill import balance_of, rows_beside
-from thrifty.lifetime.learned import Learned, parts_of_row
+from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.outcomes import read_monitors
-from thrifty.report.view import (
-    LedgerView,
-    LifetimeView,
-    PurchaseView,
-    TaskView,
-    members_of,
-    task_view,
-)
+from thrifty.report.view import LedgerView, LifetimeView, PurchaseView, TaskView, seen, task_view
 from thrifty.stores.base import open_to_read
 from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import SavedLifetime, Snapshot
-from thrifty.typing import Json
 
 #: seconds after its last purchase for which a task counts as being learned
 _RECENT = 120.0
@@ -60,9 +49,9 @@ class Reader:
         self.store = open_to_read(where)
         self.name = self._choose(name)
         self.title = Path(where).stem if "://" not in where else (self.name or "lifetime")
-        self._saved: SavedLifetime | None = None
-        self._now: Snapshot | None = None
-        self._tasks: list[TaskView] = []
+        self._life: Lifetime | None = None
+        #: by name; those that stay are not read again
+        self._tasks: dict[str, tuple[Learned, TaskView]] = {}
         self._lock = threading.Lock()
 
     def look(self) -> LifetimeView:
@@ -72,9 +61,9 @@ class Reader:
                 self.name = self._choose(None)
             if self.name is None:
                 return LifetimeView(title=self.title)
-            if self._saved is None:
-                self._saved = SavedLifetime.open(self.store, self.name, None, None)
-            return self._read(self._saved)
+            if self._life is None:
+                self._life = Lifetime.open(self.store, name=self.name)
+            return self._read(self._life)
 
     def _choose(self, wanted: str | None) -> str | None:
         names = self.store.lifetimes()
@@ -88,66 +77,35 @@ class Reader:
             raise StoreError(f"{where} holds these lifetimes: {listed}; {asked}.")
         return wanted
 
-    def _read(self, saved: SavedLifetime) -> LifetimeView:
-        before = self._now or Snapshot(saved.family.start(), Counts(), None, False, -1)
-        now, heads, forgets = saved.news(before)
-        position = before.position
-        if forgets != before.forgets:  # all were read again, and places may be taken again
-            self._tasks.clear()
-            position = -1
-        position = heads[-1].position if heads else position
-        self._now = replace(now or before, position=position, forgets=forgets)
-        names = self._now.features or ()
-        for head in heads:
-            parts = parts_of_row(saved.family, saved.row(head.name), names)
-            self._tasks.append(task_view(Learned(head.name, head.route, parts)))
-        currency, ledger = self._ledger(saved)
-        balance, beside = self._bill(saved)
+    def _read(self, life: Lifetime) -> LifetimeView:
+        life._refresh()
+        before, self._tasks = self._tasks, {}
+        for learned in life.tasks:
+            known = before.get(learned.name)
+            if known is None or known[0] is not learned:
+                known = learned, task_view(copy(learned))  # the copy's model is let go
+            self._tasks[learned.name] = known
+        tasks = [view for _, view in self._tasks.values()]
+        view = seen(life, self.title, tasks, life.ledger.book.read(read_monitors))
+        ledger = self._ledger(life)
         beside = [
             {**row, "route": "in progress"} if row["task"] in ledger.running else row
-            for row in beside
+            for row in view.beside
         ]
-        return LifetimeView(
-            title=self.title,
-            balance=balance,
-            beside=tuple(beside),
-            monitors=tuple(saved.book.read(read_monitors)),
-            feature_names=names,
-            currency=currency,
-            tasks=tuple(self._tasks),
-            ledger=ledger,
-            **members_of(self._now.representation, names),
-        )
+        return replace(view, ledger=ledger, beside=tuple(beside))
 
-    def _bill(self, saved: SavedLifetime) -> tuple[Balance, list[Json]]:
-        budget = saved.settings.budget
-        total = None if budget is None else budget.limits("").total
-        learned = {task.name: task.receipt.cost for task in self._tasks}
+    def _ledger(self, life: Lifetime) -> LedgerView:
+        waiting = life.ledger.open_purchases()
+        learned = set(self._tasks)
 
-        def work(pages: SqlPages) -> tuple[Balance, list[Json]]:
-            beside = rows_beside(
-                learned,
-                pages.predictions(),
-                pages.accounts(),
-                VersionPages(pages).heads(),
-                pages.over_by_task(),
-            )
-            return balance_of(pages, total), beside
-
-        return saved.book.read(work)
-
-    def _ledger(self, saved: SavedLifetime) -> tuple[str, LedgerView]:
-        waiting = Ledger(saved.book).open_purchases()
-        learned = {task.name for task in self._tasks}
-
-        def work(pages: SqlPages) -> tuple[str, LedgerView]:
+        def work(pages: SqlPages) -> LedgerView:
             reserved, spent = pages.balance(None)
             latest = pages.latest(200)
             ended = {one.account for one in pages.predictions() if one.receipt is not None}
             ended |= {head.name for head in VersionPages(pages).heads()}
             over = learned | ended | {p.task for p in waiting}  # these wait for a word, not for us
             running = {p.task for p in latest if p.task not in over and _goes_on(p)}
-            return pages.currency(""), LedgerView(
+            return LedgerView(
                 spent=to_units(spent),
                 reserved=to_units(reserved),
                 running={task: to_units(sum(pages.balance(task))) for task in sorted(running)},
@@ -155,7 +113,7 @@ class Reader:
                 in_doubt=tuple(_waits(p) for p in waiting),
             )
 
-        return saved.book.read(work)
+        return life.ledger.book.read(work)
 
 
 def _goes_on(p: Purchase) -> bool:

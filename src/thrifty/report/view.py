@@ -382,16 +382,23 @@ def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
     >>> view.tasks[0].route, view.cells, len(view.metafeatures)
     ('scratch', 8, 1)
     """
-    names = _feature_names(life)
+    return seen(life, title, [task_view(learned) for learned in life.tasks], life._monitors())
+
+
+def seen(
+    life: Lifetime, title: str, tasks: Iterable[TaskView], monitors: Iterable[Monitor]
+) -> LifetimeView:
+    """A lifetime as it stands, its tasks as they were looked at."""
+    names, balance = life._state.now.features or (), life.balance()
     return LifetimeView(
         title=title,
-        balance=life.balance(),
+        balance=balance,
         beside=tuple(life._rows_beside()),
-        monitors=tuple(life._monitors()),
+        monitors=tuple(monitors),
         feature_names=names,
-        currency=next((t.receipt.currency for t in life.tasks if t.receipt.currency), ""),
-        tasks=tuple(task_view(learned) for learned in life.tasks),
-        **members_of(life.representation, names),
+        currency=balance.currency,
+        tasks=tuple(tasks),
+        **_members_of(life.representation, names),
     )
 
 
@@ -427,7 +434,7 @@ def _about(model: object) -> str:
     return ""
 
 
-def members_of(representation: Iterable[object], feature_names: Sequence[str]) -> Fields:
+def _members_of(representation: Iterable[object], feature_names: Sequence[str]) -> Fields:
     """The members of a representation: as trees where they are, and as text."""
     members = tuple(representation)
     if members and all(isinstance(member, int) for member in members):
@@ -438,12 +445,3 @@ def members_of(representation: Iterable[object], feature_names: Sequence[str]) -
     trees = tuple(member for member in members if isinstance(member, Leaf | Node))
     texts = (written(m, feature_names) if isinstance(m, tuple) else str(m) for m in members)
     return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
-
-
-def _feature_names(life: Lifetime) -> tuple[str, ...]:
-    for learned in life.tasks[:1]:
-        for attribute in ("feature_names_", "feature_names_in_"):
-            names = getattr(learned.model, attribute, None)
-            if names is not None:
-                return tuple(str(name) for name in names)
-    return ()

@@ -492,7 +492,8 @@ _READERS = """
     blocking answered purchases_in_store settled_after all_settled settled_of purchases latest
     purchases_of last_settled last_compacted sequences columns balance over accounts
     over_by_task example_costs _chunk currency version state settings forgets changes n_features
-    task_token heads task tasks predictions labels_of to_buy purged transactions known_blocks
+    task_token heads task bill_of tasks predictions labels_of to_buy purged transactions
+    known_blocks
 """
 for _name in _READERS.split():
     setattr(SqlPages, _name, _reading(getattr(SqlPages, _name)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from thrifty.agnostic import Counts, Rule, as_rule, rule_from_dict, rule_to_dict
 from thrifty.attempt import Route
@@ -23,6 +24,7 @@ from thrifty.stores.task_pages import TaskHead, TaskPages, TaskRow
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
+T = TypeVar("T")
 Merge = Callable[[Representation, Counts], tuple[Representation, Counts]]
 
 
@@ -270,7 +272,14 @@ class SavedLifetime:
 
     def row(self, name: str) -> TaskRow:
         """All of a task."""
-        found: TaskRow | None = self.book.read(lambda pages: pages.task(name))
+        return self._there(name, lambda pages: pages.task(name))
+
+    def bill(self, name: str) -> tuple[JsonLike, JsonLike | None]:
+        """Its receipt, with what stands beside it, and its failure: not its model."""
+        return self._there(name, lambda pages: pages.bill_of(name))
+
+    def _there(self, name: str, read: Callable[[SqlPages], T | None]) -> T:
+        found = self.book.read(read)
         if found is None:
             raise UnknownTask(f"the task {name!r} was forgotten by another process.")
         return found

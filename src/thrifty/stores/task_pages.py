@@ -352,11 +352,16 @@ class TaskPages(Statements):
         rows = self._rows(_TASK, "tasks", "AND name = ?", name)
         return _task(rows[0]) if rows else None
 
+    def bill_of(self, name: str) -> tuple[JsonLike, JsonLike | None] | None:
+        """A task's receipt and what stands with it, and its failure, without its model."""
+        for receipt, failure in self._rows("receipt, failure", "tasks", "AND name = ?", name):
+            return json.loads(receipt), None if failure is None else json.loads(failure)
+        return None
+
     def receipt_of(self, name: str) -> JsonLike:
-        """A task's receipt and what stands with it, without its model."""
-        rows = self._rows("receipt", "tasks", "AND name = ?", name)
-        found: JsonLike = json.loads(rows[0][0]) if rows else {}
-        return found
+        """The receipt; empty where there is no such task."""
+        found = self.bill_of(name)
+        return {} if found is None else found[0]
 
     def tasks(self, from_position: int = 0) -> list[TaskRow]:
         order = "AND position >= ? ORDER BY position"
