@@ -60,7 +60,8 @@ def test_models_of_numbers_are_measured_when_asked(estimator, tmp_path):
     life = thrifty.Lifetime(thrifty.Models(estimator, labels="numbers"), store=tmp_path / "s.db")
     model = life.learn("t", X[:600], y[:600], spend="40 %").model
     said = model.quality_
-    assert said.r2.low < model.score(X[600:], y[600:]) < said.r2.high and said.rows > 100
+    held_out, own_error = model.score(X[600:], y[600:]), 0.03  # two standard errors of 1,400 rows
+    assert said.r2.low - own_error < held_out < said.r2.high + own_error and said.rows > 100
     assert said.error.value == pytest.approx(1.0, abs=0.2)
     stored = thrifty.Lifetime.open(tmp_path / "s.db")["t"].model.quality_
     assert (stored is None) if estimator is not None else stored == said
