@@ -130,6 +130,21 @@ class Table:
         known = self.bought if self.first else np.ones((self.n_rows, 1), dtype=bool)
         return np.asarray(known.all(axis=1))
 
+    @property
+    def chose_nothing(self) -> Bools:
+        """Rows that chose no feature, which alone say how good a model is; all where they are few.
+
+        >>> table = Table(np.array([3]), np.arange(90), np.zeros((90, 1)), np.ones((90, 1), bool),
+        ...               np.ones(90), np.arange(90) % 2, looked=40)
+        >>> int(table.chose_nothing.sum()), int(table.of_rows(np.arange(60)).chose_nothing.sum())
+        (50, 60)
+        """
+        few = 20  # of a class: below it an interval is widened for their number alone
+        fresh = np.arange(self.n_rows) >= self.looked
+        kinds = self.labels if self.labels.dtype.kind != "f" else np.zeros(self.n_rows)
+        enough = all((kinds[fresh] == kind).sum() >= few for kind in np.unique(kinds))
+        return fresh if enough else np.ones(self.n_rows, dtype=bool)
+
     def prefix(self, k: int) -> Table:
         """The first k features."""
         return self.of_features(np.arange(min(k, len(self.features))))

@@ -112,7 +112,7 @@ class ModelClassifier(ClassifierMixin, OnCells[Ladder, Quality]):
         if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
             return None
         said = said_left_out(self.table_, self._fit_table, self._seed)
-        judged = self.table_.judged
+        judged = self.table_.judged & self.table_.chose_nothing
         if said is None or len(np.unique(codes[judged])) != 2:
             return None
         return said[judged & (codes == 0), 1], said[judged & (codes == 1), 1]
@@ -182,10 +182,10 @@ def quality_words(quality: Quality | None, classes: Sequence[object] | Mapping[i
     if quality is None:
         return "Quality was not measured."
     of = "mean over the classes" if quality.positive is None else f"of {classes[quality.positive]}"
-    nothing = "" if quality.beyond_guessing else " These rows show nothing beyond guessing."
+    nothing = " These rows show nothing beyond guessing; intervals then hold in 85 %."
     return (
         f"On {quality.rows:,} held-out rows (cross-validated, weighted as they were "
         f"bought): average precision {quality.average_precision} {of}, where guessing has "
         f"{quality.guessing:.2f}; AUC {quality.auc}; 95 % intervals."
-        f"{nothing}"
+        f"{'' if quality.beyond_guessing else nothing}"
     )

@@ -25,7 +25,7 @@ from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.fits.kernel_ridge import KernelRidge, fit_kernel, kernel_from_dict, takes
 from thrifty.models.fits.logistic import SPREAD, fit_intercepts, fit_slope, softmax
 from thrifty.models.fits.points import Points, points_from_dict
-from thrifty.models.fits.quality import Quality, quality_from_dict, quality_of
+from thrifty.models.fits.quality import Quality, quality_from_dict, quality_on
 from thrifty.models.fits.tree_ensembles import (
     TANGENT,
     TreeSum,
@@ -405,7 +405,7 @@ class _Fit:
             shift = fit_intercepts(slope * mean, y, weights)
         said = mean if self.numbers else softmax(slope * mean + shift)
         made = self._assembled(self.grown, share, stretch, slope, shift)
-        return self._measured(made, said, y, weights), self._of_all_rows(said, made)
+        return self._measured(made, said, y), self._of_all_rows(said, made)
 
     def quick_stack(self) -> Stack:
         """What was fitted, in fixed shares."""
@@ -468,12 +468,11 @@ class _Fit:
             shift = fit_intercepts(ridge.scores(self.table.values), self.y, self.table.weights)
         return Stack(classes, ridge, None, None, (1.0, 0.0, 0.0), 1.0, shift)
 
-    def _measured(self, made: Stack, said: Floats, y: AnyArray, weights: Floats) -> Stack:
+    def _measured(self, made: Stack, said: Floats, y: AnyArray) -> Stack:
         if self.numbers:
-            wrong = float(np.average((said[:, 0] - y) ** 2, weights=weights))
+            wrong = float(np.average((said[:, 0] - y) ** 2, weights=self._all_weights()))
             return replace(made, error=float(np.sqrt(wrong)))
-        quality = quality_of(said, y, weights, self.seed, groups=self.groups)
-        return replace(made, quality=quality)
+        return replace(made, quality=quality_on(self.table.of_rows(self.rows), said, y, self.seed))
 
     def _of_all_rows(self, said: Floats, made: Stack) -> Floats:
         """Rows outside the block were never fitted on by trees: what the whole says of them."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.logistic import softmax
-from thrifty.models.fits.quality import LEAST, Quality, losses, quality_of
+from thrifty.models.fits.quality import LEAST, Quality, losses, quality_on
 from thrifty.models.fits.stack import Scores, Stack, fit_stack, stack_from_dict
 from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
@@ -126,7 +126,7 @@ def fit_two_stages(table: Table, seed: int = 0) -> tuple[TwoStage | Stack, Float
     if numbers:
         error = float(np.sqrt(tried[step] @ share))
         return TwoStage(first, second, part, None, error), found
-    quality = quality_of(found[rows], codes, weights, seed, groups=upper.groups)
+    quality = quality_on(upper, found[rows], codes, seed)
     quality = quality or first.quality
     return TwoStage(first, replace(second, quality=quality), part, quality), found
 
