@@ -9,7 +9,7 @@ import pytest
 import thrifty
 from tests.crash import Crash, crash_at
 from thrifty.cells.ledger.book import on_point
-from thrifty.errors import BadInput, BudgetExceeded, NotBilled
+from thrifty.errors import BudgetExceeded, NotBilled
 from thrifty.lifetime.task import Versions
 from thrifty.testing import FakeProvider
 
@@ -198,21 +198,27 @@ def test_an_update_that_died_is_made_again_for_nothing(tmp_path, monkeypatch):
     assert life.balance().spent == life.bill()["cost"].sum() == len(before)
 
 
-def test_what_an_earlier_run_paid_for_counts_where_its_path_is_left(tmp_path):
-    """Another task has bought on the same rows meanwhile: the limit holds, nothing comes twice."""
-    made = provider()
-    prices = PRICES["with a fee"]
-    life = thrifty.Lifetime(store=tmp_path / "s.db", random_state=0)
-    with breaks_off(made, 1):
-        life.learn("t", lab(made, prices), Y, spend=SPEND)
-    life.learn("other", lab(made, prices), OTHER, spend=SPEND)
-    try:
-        life.learn("t", lab(made, prices), Y, spend=SPEND)
-    except BadInput as error:
-        assert "first look" in str(error)  # what it owns is not learned from without money
+@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize("where", ["commit", 1])
+@pytest.mark.parametrize("limit", ["spend", "per task"])
+def test_what_an_earlier_run_paid_for_counts_where_its_path_is_left(tmp_path, prices, where, limit):
+    """Another task has bought on the same rows meanwhile: the call ends all the same, the limit
+    holds, nothing comes twice; and where all had been bought nothing is paid."""
+    made, listed = provider(), PRICES[prices]
+    budget = None if limit == "spend" else thrifty.Budget(per_task=SPEND)
+    call = {"spend": SPEND} if limit == "spend" else {}
+    life = thrifty.Lifetime(store=tmp_path / "s.db", random_state=0, budget=budget)
+    with breaks_off(made, where):
+        life.learn("t", lab(made, listed), Y, **call)
+    before = cells_of(made)
+    life.learn("other", lab(made, listed), OTHER, **call)
+    both = cells_of(made)
+    learned = life.learn("t", lab(made, listed), Y, **call)
     assert not made.bill().twice
     mine = life.ledger.book.read(lambda pages: pages.accounts())["t"][1] / 1e6
-    assert mine <= SPEND
+    assert learned.receipt.cost == mine <= SPEND
+    if where == "commit":
+        assert cells_of(made) == both and learned.receipt.cells == len(before)
 
 
 @pytest.mark.parametrize("paid", [False, True])
