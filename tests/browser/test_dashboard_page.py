@@ -94,8 +94,9 @@ def test_it_loads_sorts_and_opens_a_task(window, check_page, shared: Dashboard) 
     expect(names).to_have_text(["<b>second</b>", "first"])
     page.get_by_role("link", name="<b>second</b>").click()
     assert page.locator("#task h2").inner_text() == "<b>second</b>"
-    page.locator("#task svg.tree a").first.click()
-    page.locator("#metafeature-0").wait_for()
+    page.locator("#task svg.tree").wait_for()
+    page.get_by_role("link", name="For the curious").click()
+    page.locator("#fresh pre").first.wait_for()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

@@ -20,8 +20,7 @@ from thrifty.report.pictures import (
     quality_of,
     spending_of,
 )
-from thrifty.report.view import TaskView, metafeature_of_nodes
-from thrifty.trees.tree import affix, internal_nodes, stump, tree_from_dict
+from thrifty.report.view import TaskView
 
 
 def test_the_bill_is_the_lifetimes(life: thrifty.Lifetime, view: LifetimeView) -> None:
@@ -77,34 +76,6 @@ def test_expenses_are_lines_of_the_bill_and_sum_to_what_was_spent() -> None:
     found = expenses_of(view_of(life))
     assert [one.name for one in found] == ["panel", "c"]
     assert sum(one.cost for one in found) == life.balance().learning == 44.0
-
-
-def test_reused_trees_come_from_metafeatures_and_these_from_scratch_tasks(
-    view: LifetimeView,
-) -> None:
-    lineage = view.lineage
-    reused = [task for task in view.tasks if task.route == "reused"]
-    assert reused
-    for task in reused:
-        nodes = {path for path, _ in internal_nodes(task.tree)}
-        assert set(metafeature_of_nodes(task.tree, view.metafeatures)) == nodes
-    assert all(view.tasks[n].route == "scratch" for n in lineage.taught_by)
-    for taught, used in zip(lineage.taught_by, lineage.used_by):
-        assert all(n > taught for n in used)
-
-
-def test_a_node_comes_from_the_metafeature_that_covers_most_of_its_neighbours() -> None:
-    small, large = stump(1), affix(stump(1), (True,), stump(2))
-    tree = affix(affix(stump(5), (False,), stump(1)), (False, True), stump(2))
-    assert metafeature_of_nodes(tree, [small, large]) == {(False,): 1, (False, True): 1}
-
-
-def test_labelled_metafeatures_and_screened_tasks_have_a_lineage() -> None:
-    labelled = tree_from_dict({"feature": 1, "false": {"label": 0}, "true": {"label": 1}})
-    first = TaskView("a", "bought", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=labelled)
-    second = TaskView("b", "bought", Receipt(8, 8.0, 0, 0, 2, 4, 2), tree=labelled)
-    lineage = LifetimeView(tasks=(first, second), metafeatures=(labelled,)).lineage
-    assert (lineage.taught_by, lineage.used_by) == ((0,), ((1,),))
 
 
 def test_a_tree_that_fits_its_own_rows_says_nothing_of_others(view: LifetimeView) -> None:

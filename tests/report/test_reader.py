@@ -36,7 +36,7 @@ def test_a_store_and_memory_show_the_same(place: str, stream, life) -> None:
     one_by_one(stream, life.family, store=place)
     seen, known = read_store(place), view_of(life, "lifetime")
     assert seen.tasks == known.tasks
-    assert seen.metafeatures == known.metafeatures
+    assert seen.metafeature_texts == known.metafeature_texts
     assert (seen.title, seen.feature_names) == ("lifetime", known.feature_names)
 
 

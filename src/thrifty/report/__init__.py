@@ -6,10 +6,10 @@ from thrifty.lifetime import Lifetime
 from thrifty.report.pages import report_page
 from thrifty.report.pictures import Picture, pictures_of, save_pictures
 from thrifty.report.reader import read_store
-from thrifty.report.view import LifetimeView, Lineage, TaskView, view_of
+from thrifty.report.view import LifetimeView, TaskView, view_of
 
 __all__ = [
-    "LifetimeView", "Lineage", "Picture", "TaskView", "pictures_of", "read_store", "report_page",
+    "LifetimeView", "Picture", "TaskView", "pictures_of", "read_store", "report_page",
     "save_pictures", "save_report", "view_of",
 ]  # fmt: skip
 

@@ -49,7 +49,6 @@ from thrifty.errors import BadParameter, StoreError, ThriftyError
 from thrifty.report.pages import (
     cards_of,
     knows,
-    metafeature_rows,
     moment,
     monitor_rows,
     static_text,
@@ -323,7 +322,6 @@ def make_app(watcher: Watcher, place: str) -> Starlette:
             Route("/api/live", pages.live),
             Route("/api/tasks", pages.some_tasks),
             Route("/api/tasks/{number:number}", pages.one_task),
-            Route("/api/representation", pages.metafeatures),
             Route("/pictures/{name}.svg", pages.picture),
             Route("/static/{name}", pages.static),
             Route("/favicon.ico", pages.no_icon),
@@ -414,9 +412,6 @@ class _DashboardPages:
         number = _task_number(request, scene)
         detail = task_detail(scene.view.tasks[number], scene.view)
         return JSONResponse({"row": scene.rows[number], "detail": detail})
-
-    async def metafeatures(self, request: Request) -> Response:
-        return JSONResponse(metafeature_rows(self.watcher.scene.view))
 
     async def picture(self, request: Request) -> Response:
         name = request.path_params["name"]

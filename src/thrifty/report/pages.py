@@ -1,8 +1,7 @@
 """What the report and the dashboard say: figures at the top, sentences, tables, the page itself.
 
 Tables are small JSON for the browser. A tree is nested lists: a leaf ``[label, training rows]``, a
-node ``[feature, threshold, metafeature, false, true]`` with -1 where no metafeature induced it.
-Short on purpose: a report holds thousands of them.
+node ``[feature, threshold, false, true]``. Short on purpose: a report holds thousands of them.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -20,8 +18,8 @@ from thrifty.errors import ThriftyError
 from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.lifetime.outcomes import Monitor
 from thrifty.report.pictures import Picture, pictures_of
-from thrifty.report.view import LifetimeView, TaskView, amount, counted, metafeature_of_nodes, share
-from thrifty.trees.tree import Leaf, Path, Tree
+from thrifty.report.view import LifetimeView, TaskView, amount, counted, share
+from thrifty.trees.tree import Leaf, Tree
 from thrifty.typing import Json
 
 if TYPE_CHECKING:
@@ -135,12 +133,8 @@ def knows(view: LifetimeView) -> list[str]:
     ]
     said = [f"Of {counted(len(routes), 'task')}: {', '.join(parts)}."]
     if view.metafeature_texts:
-        text = f"The representation holds {counted(len(view.metafeature_texts), 'metafeature')}"
-        used = view.lineage.used_by
-        if any(used):
-            most = max(range(len(used)), key=lambda i: len(used[i]))
-            text += f"; M{most} served most, {counted(len(used[most]), 'later task')}"
-        said.append(f"{text}.")
+        n = counted(len(view.metafeature_texts), "metafeature")
+        said.append(f"The representation holds {n}.")
     return said
 
 
@@ -201,8 +195,7 @@ def task_detail(task: TaskView, view: LifetimeView) -> Json:
     elif task.tree is None:
         detail["text"] = task.text
     else:
-        origin = metafeature_of_nodes(task.tree, view.metafeatures)
-        detail["tree"] = _small_tree(task.tree, view, origin)
+        detail["tree"] = _small_tree(task.tree, view)
     return detail
 
 
@@ -217,38 +210,13 @@ def _bought(task: TaskView, view: LifetimeView) -> str:
     )
 
 
-def _small_tree(
-    tree: Tree, view: LifetimeView, origin: Mapping[Path, int], path: Path = ()
-) -> list[object]:
+def _small_tree(tree: Tree, view: LifetimeView) -> list[object]:
     """The tree as nested lists, features by name."""
     if isinstance(tree, Leaf):
         label = None if tree.label is None else str(tree.label)
         return [label, None if tree.counts is None else round(sum(tree.counts))]
-    sides = [_small_tree(tree.child(b), view, origin, (*path, b)) for b in (False, True)]
-    name, metafeature = view.name_of(tree.split.feature), origin.get(path, -1)
-    return [name, tree.split.threshold, metafeature, *sides]
-
-
-def metafeature_rows(view: LifetimeView) -> list[Json]:
-    """Each metafeature: drawn where it is a tree, who taught it, whom it served first."""
-    first_users = 12
-    if not view.metafeatures:
-        texts = view.metafeature_texts
-        return [{"text": text, "taught": None, "used": [], "n_used": 0} for text in texts]
-
-    def named(task: int) -> list[object]:
-        return [task, view.tasks[task].name]
-
-    lineage = view.lineage
-    return [
-        {
-            "tree": _small_tree(tree, view, {}),
-            "taught": None if taught is None else named(taught),
-            "used": [named(task) for task in used[:first_users]],
-            "n_used": len(used),
-        }
-        for tree, taught, used in zip(view.metafeatures, lineage.taught_by, lineage.used_by)
-    ]
+    sides = [_small_tree(tree.child(b), view) for b in (False, True)]
+    return [view.name_of(tree.split.feature), tree.split.threshold, *sides]
 
 
 def monitor_rows(view: LifetimeView) -> list[Json]:
@@ -355,7 +323,6 @@ def _data(view: LifetimeView) -> str:
     data = {
         "rows": [task_row(i, task) for i, task in enumerate(view.tasks)],
         "details": [task_detail(task, view) for task in view.tasks],
-        "metafeatures": metafeature_rows(view),
     }
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":

@@ -7,7 +7,7 @@ package is a function of one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,17 +19,7 @@ from thrifty.models import ModelClassifier, ModelRegressor
 from thrifty.models.estimators.classifier import quality_words
 from thrifty.models.scorecard import Scorecard
 from thrifty.powers.representation import written
-from thrifty.trees.representation import origins
-from thrifty.trees.tree import (
-    Leaf,
-    Node,
-    Path,
-    Tree,
-    features_of,
-    internal_nodes,
-    is_prefix,
-    skeleton,
-)
+from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.typing import Fields, JsonLike
 
 Line = tuple[str, int, float]
@@ -186,33 +176,14 @@ class LedgerView:
     in_doubt: tuple[PurchaseView, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """The family tree of a lifetime.
-
-    Attributes
-    ----------
-    taught_by : tuple of int or None
-        for each metafeature the number of the task that taught it; None where no tree of the
-        lifetime holds it
-    used_by : tuple of tuple of int
-        for each metafeature the numbers of the tasks learned with it, in order
-    """
-
-    taught_by: tuple[int | None, ...] = ()
-    used_by: tuple[tuple[int, ...], ...] = ()
-
-
 @dataclass(frozen=True)
 class LifetimeView:
     """A lifetime as it stands.
 
     Attributes
     ----------
-    metafeatures : tuple of Tree
-        the representation, where it consists of trees
     metafeature_texts : tuple of str
-        each of its members as text, whatever they are
+        each member of the representation as text, whatever they are
     useful : tuple of str
         names of features that earlier tasks found useful, where that is all that is known
     bits : tuple of tuple of str
@@ -229,7 +200,6 @@ class LifetimeView:
     feature_names: tuple[str, ...] = ()
     currency: str = ""
     tasks: tuple[TaskView, ...] = ()
-    metafeatures: tuple[Tree, ...] = ()
     metafeature_texts: tuple[str, ...] = ()
     useful: tuple[str, ...] = ()
     bits: tuple[tuple[str, str], ...] = ()
@@ -313,61 +283,6 @@ class LifetimeView:
         names = self.feature_names
         return names[feature] if 0 <= feature < len(names) else f"x{feature}"
 
-    @cached_property
-    def lineage(self) -> Lineage:
-        """Who taught each metafeature, and which tasks it served.
-
-        A task that was bought for both uses what is known and teaches; it is not counted as its
-        own pupil.
-        """
-        known = [skeleton(metafeature) for metafeature in self.metafeatures]
-        taught: list[int | None] = [None] * len(known)
-        used: list[list[int]] = [[] for _ in known]
-        for number, task in enumerate(self.tasks):
-            if task.tree is None:
-                continue
-            if task.route != "scratch":
-                for metafeature in sorted(set(metafeature_of_nodes(task.tree, known).values())):
-                    if task.route == "reused" or taught[metafeature] is not None:
-                        used[metafeature].append(number)
-            if task.route != "reused":
-                for metafeature in _held_by(task.tree, known):
-                    if taught[metafeature] is None:
-                        taught[metafeature] = number
-        return Lineage(tuple(taught), tuple(tuple(tasks) for tasks in used))
-
-
-def metafeature_of_nodes(tree: Tree, metafeatures: Sequence[Tree]) -> dict[Path, int]:
-    """The metafeature behind each node of a tree; nodes that none explains are left out.
-
-    >>> from thrifty.trees.tree import affix, stump
-    >>> known = affix(stump(1), (True,), stump(2))
-    >>> metafeature_of_nodes(affix(stump(1), (False,), stump(9)), [stump(4), known])
-    {(): 1}
-    """
-    near = _rooted_in(tree, metafeatures)
-    found = origins(tree, [metafeatures[number] for number in near])
-    return {path: near[origin.metafeature] for path, origin in found.items()}
-
-
-def _rooted_in(tree: Tree, metafeatures: Sequence[Tree]) -> list[int]:
-    """Those whose root the tree asks about; the others cannot be laid anywhere on it."""
-    asked = features_of(tree)
-    return [
-        number
-        for number, metafeature in enumerate(metafeatures)
-        if isinstance(metafeature, Node) and metafeature.split.feature in asked
-    ]
-
-
-def _held_by(tree: Tree, metafeatures: Sequence[Tree]) -> Iterator[int]:
-    """Metafeatures that are a part of the tree."""
-    near = _rooted_in(tree, metafeatures)
-    for _, node in internal_nodes(skeleton(tree)):
-        for number in near:
-            if is_prefix(metafeatures[number], node, by_feature=True):
-                yield number
-
 
 # -- from a lifetime -----------------------------------------------------------------------------
 
@@ -379,7 +294,7 @@ def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
     >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
     >>> _ = life.learn("either", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
     >>> view = view_of(life)
-    >>> view.tasks[0].route, view.cells, len(view.metafeatures)
+    >>> view.tasks[0].route, view.cells, len(view.metafeature_texts)
     ('scratch', 8, 1)
     """
     return seen(life, title, [task_view(learned) for learned in life.tasks], life._monitors())
@@ -442,6 +357,5 @@ def _members_of(representation: Iterable[object], feature_names: Sequence[str]) 
         return {"useful": tuple(feature_names[f] for f in places)}
     bits = getattr(representation, "bits", ())
     told = tuple((bit.name, bit.feature) for bit in bits)
-    trees = tuple(member for member in members if isinstance(member, Leaf | Node))
     texts = (written(m, feature_names) if isinstance(m, tuple) else str(m) for m in members)
-    return {"metafeatures": trees, "metafeature_texts": tuple(texts), "bits": told}
+    return {"metafeature_texts": tuple(texts), "bits": told}

@@ -12,28 +12,16 @@ async function json(address) {
 }
 
 // -- the pages that are filled here ----------------------------------------------------------
-const pageLinks = { task: (n) => `/tasks/${n}`, metafeature: (n) => `/representation#metafeature-${n}` };
 let table = null;
 
 function fill() {
   const tasks = document.getElementById("tasks");
   if (tasks) {
     const ask = (query) => json(`/api/tasks?${new URLSearchParams(query)}`).catch(() => null);
-    table = new TaskTable(tasks, ask, (row) => pageLinks.task(row[0]));
+    table = new TaskTable(tasks, ask, (row) => `/tasks/${row[0]}`);
   }
   const task = document.getElementById("task");
-  if (task) json(`/api/tasks/${task.dataset.number}`).then(({ row, detail }) => showTask(task, row, detail, pageLinks));
-  const cards = document.getElementById("metafeatures");
-  if (cards) {
-    json("/api/representation").then((rows) => {
-      const upTo = showMetafeatures(cards, rows, pageLinks);
-      const match = /^#metafeature-(\d+)$/.exec(location.hash);
-      if (!match) return;
-      upTo(Number(match[1]) + 1);
-      const card = document.getElementById(`metafeature-${match[1]}`);
-      if (card) { card.scrollIntoView(); card.focus({ preventScroll: true }); }
-    });
-  }
+  if (task) json(`/api/tasks/${task.dataset.number}`).then(({ row, detail }) => showTask(task, row, detail));
 }
 
 // -- what changed -----------------------------------------------------------------------------

@@ -2,31 +2,17 @@
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const links = {
-  task: (n) => `#task-${n}`,
-  metafeature: (n) => `#metafeature-${n}`,
-};
 
 const tables = document.getElementById("tasks");
-if (tables) new TaskTable(tables, localRows(data.rows), (row) => links.task(row[0]));
-const cards = document.getElementById("metafeatures");
-const showUpTo = cards ? showMetafeatures(cards, data.metafeatures, links) : () => {};
+if (tables) new TaskTable(tables, localRows(data.rows), (row) => `#task-${row[0]}`);
 
 function open() {
-  const match = /^#(task|metafeature)-(\d+)$/.exec(location.hash);
-  if (!match) return;
-  const number = Number(match[2]);
-  if (match[1] === "task" && data.rows[number]) {
-    const box = document.getElementById("task");
-    showTask(box, data.rows[number], data.details[number], links);
-    box.scrollIntoView();
-    box.querySelector("h2").focus({ preventScroll: true });
-  } else if (match[1] === "metafeature" && data.metafeatures[number]) {
-    showUpTo(number + 1);
-    const card = document.getElementById(`metafeature-${number}`);
-    card.scrollIntoView();
-    card.focus({ preventScroll: true });
-  }
+  const match = /^#task-(\d+)$/.exec(location.hash);
+  if (!match || !data.rows[Number(match[1])]) return;
+  const number = Number(match[1]), box = document.getElementById("task");
+  showTask(box, data.rows[number], data.details[number]);
+  box.scrollIntoView();
+  box.querySelector("h2").focus({ preventScroll: true });
 }
 addEventListener("hashchange", open);
 open();

@@ -1,4 +1,4 @@
-// What opening a task or the representation shows; shared by the report and the dashboard.
+// What opening a task shows; shared by the report and the dashboard.
 "use strict";
 
 const plural = (n, one) => `${format.format(n)} ${one}${n === 1 ? "" : "s"}`;
@@ -7,14 +7,12 @@ function asText(tree) {
   return element("details", {}, element("summary", {}, "The same as text"), element("pre", { tabindex: "0" }, treeText(tree)));
 }
 
-// row: a line of the table; detail: see task_detail in pages.py; links: {metafeature(i)}.
-function showTask(box, row, detail, links) {
+// row: a line of the table; detail: see task_detail in pages.py.
+function showTask(box, row, detail) {
   const parts = [element("h2", { tabindex: "-1" }, row[1]), ...detail.said.map((text) => element("p", {}, text))];
   if (detail.failure) parts.push(element("p", { class: "quiet" }, `Why what was known was not enough: ${detail.failure}`));
   if (detail.tree) {
-    parts.push(drawTree(detail.tree, links.metafeature), asText(detail.tree));
-    parts.push(element("p", { class: "quiet" },
-      "Solid boxes were learned by earlier tasks (follow the link), dashed ones are this task's own."));
+    parts.push(drawTree(detail.tree), asText(detail.tree));
   } else if (detail.card) {
     parts.push(cardTable(detail.card));
   } else if (detail.text) {
@@ -49,39 +47,4 @@ function cardTable(card) {
   const more = card.more ? ` ${plural(card.more, "more line")} that move it less are not shown.` : "";
   return element("div", {}, box, element("p", { class: "quiet" },
     `Start at the base and add the points of every line that fits. ${card.legend}${more}`));
-}
-
-function taskLink([number, name], links) {
-  return element("a", { href: links.task(number) }, name);
-}
-
-function metafeatureCard(number, row, links) {
-  const card = element("section", { class: "panel", id: `metafeature-${number}`, tabindex: "-1", "aria-label": `metafeature M${number}` });
-  card.append(element("h3", {}, `M${number}`));
-  if (row.tree && leavesIn(row.tree) > 4) card.classList.add("broad");
-  card.append(row.tree ? drawTree(row.tree) : element("pre", { tabindex: "0" }, row.text));
-  const said = element("p", { class: "quiet" });
-  if (row.taught) said.append("Taught by ", taskLink(row.taught, links), ". ");
-  said.append(row.n_used ? `Reused by ${plural(row.n_used, "task")}:` : "Not reused by a later task yet.");
-  const users = row.used.map((task) => element("li", {}, taskLink(task, links)));
-  if (row.n_used > users.length) users.push(element("li", {}, `and ${format.format(row.n_used - users.length)} more`));
-  card.append(said);
-  if (users.length) card.append(element("ul", { class: "tags" }, ...users));
-  return card;
-}
-
-const CARDS = 24;
-
-// Cards in portions, so that a large representation opens as fast as a small one.
-function showMetafeatures(box, rows, links) {
-  const more = element("button", { type: "button" }, "Show more metafeatures");
-  let shown = 0;
-  const upTo = (count) => {
-    for (; shown < Math.min(count, rows.length); shown++) box.append(metafeatureCard(shown, rows[shown], links));
-    more.hidden = shown >= rows.length;
-  };
-  box.after(more);
-  more.addEventListener("click", () => upTo(shown + CARDS));
-  upTo(CARDS);
-  return upTo;
 }

@@ -22,16 +22,14 @@ function question(tree) {
 // Leaves take slots from left to right; a node stands over the middle of its children.
 function place(tree, depth, slots) {
   if (isLeaf(tree)) return { tree, depth, x: (slots.next++ + 0.5) * SLOT, sides: [] };
-  const sides = [place(tree[3], depth + 1, slots), place(tree[4], depth + 1, slots)];
+  const sides = [place(tree[2], depth + 1, slots), place(tree[3], depth + 1, slots)];
   return { tree, depth, x: (sides[0].x + sides[1].x) / 2, sides };
 }
 
 const depthOf = (at) => Math.max(at.depth, ...at.sides.map(depthOf));
-const splitsIn = (tree) => (isLeaf(tree) ? 0 : 1 + splitsIn(tree[3]) + splitsIn(tree[4]));
+const splitsIn = (tree) => (isLeaf(tree) ? 0 : 1 + splitsIn(tree[2]) + splitsIn(tree[3]));
 
-const leavesIn = (tree) => (isLeaf(tree) ? 1 : leavesIn(tree[3]) + leavesIn(tree[4]));
-
-function drawNode(parent, at, linkTo) {
+function drawNode(parent, at) {
   const y = at.depth * LEVEL + 20;
   at.sides.forEach((side, branch) => {
     const below = side.depth * LEVEL + 20;
@@ -42,28 +40,21 @@ function drawNode(parent, at, linkTo) {
       class: "small", x: (at.x + side.x) / 2 + (branch ? 14 : -14), y: (y + below) / 2 + 2,
     }, branch ? "yes" : "no"));
   });
-  const leaf = isLeaf(at.tree), known = !leaf && at.tree[2] >= 0;
-  const group = svgElement("g", { class: leaf ? "leaf" : known ? "known" : "new" });
+  const leaf = isLeaf(at.tree);
+  const group = svgElement("g", { class: leaf ? "leaf" : "" });
   const full = leaf ? (at.tree[0] === null ? "·" : at.tree[0]) : question(at.tree);
   group.append(svgElement("title", {}, leaf && at.tree[1] !== null ? `${full}: ${at.tree[1]} training rows` : full));
   group.append(svgElement("rect", {
     class: "box", x: at.x - BOX / 2, y: y - 15, width: BOX, height: 32, rx: leaf ? 15 : 4,
   }));
-  const under = leaf ? (at.tree[1] === null ? "" : `${at.tree[1]} rows`) : known ? `M${at.tree[2]}` : "";
+  const under = leaf && at.tree[1] !== null ? `${at.tree[1]} rows` : "";
   group.append(svgElement("text", { x: at.x, y: under ? y : y + 5 }, shortened(full, 16)));
   if (under) group.append(svgElement("text", { class: "small", x: at.x, y: y + 12 }, under));
-  if (known && linkTo) {
-    const link = svgElement("a", { href: linkTo(at.tree[2]), "aria-label": `${full}, from metafeature M${at.tree[2]}` });
-    link.append(group);
-    parent.append(link);
-  } else {
-    parent.append(group);
-  }
-  at.sides.forEach((side) => drawNode(parent, side, linkTo));
+  parent.append(group);
+  at.sides.forEach((side) => drawNode(parent, side));
 }
 
-// linkTo(metafeature) gives the address of a metafeature, or is left out.
-function drawTree(tree, linkTo) {
+function drawTree(tree) {
   const slots = { next: 0 }, root = place(tree, 0, slots);
   const width = slots.next * SLOT, height = depthOf(root) * LEVEL + 42;
   const splits = splitsIn(tree);
@@ -71,7 +62,7 @@ function drawTree(tree, linkTo) {
     class: "tree", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
     "aria-label": `decision tree with ${splits} split${splits === 1 ? "" : "s"}`,
   });
-  drawNode(picture, root, linkTo);
+  drawNode(picture, root);
   const box = document.createElement("div");
   box.className = "scroll";
   box.tabIndex = 0;
@@ -85,7 +76,7 @@ function treeText(tree, head = "", tail = "") {
   if (isLeaf(tree)) return head + (tree[0] === null ? "·" : tree[0]);
   return [
     `${head}${question(tree)}?`,
-    treeText(tree[3], `${tail}├─ no: `, `${tail}│  `),
-    treeText(tree[4], `${tail}└─ yes: `, `${tail}   `),
+    treeText(tree[2], `${tail}├─ no: `, `${tail}│  `),
+    treeText(tree[3], `${tail}└─ yes: `, `${tail}   `),
   ].join("\n");
 }
