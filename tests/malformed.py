@@ -1,6 +1,7 @@
 """Answers that no provider should give: each must be an error, never a value."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,19 +36,12 @@ def _bad_values() -> Iterator[tuple[str, Answer]]:
     }  # fmt: skip
     for name, value in values.items():
         for where, (row, column) in {"first": (0, 0), "last": (-1, -1)}.items():
+            yield f"{name}-{where}", partial(_put, value, row, column)
 
-            def put(
-                good: list[list[object]],
-                ids: object,
-                names: object,
-                value: object = value,
-                row: int = row,
-                column: int = column,
-            ) -> Any:
-                good[row][column] = value
-                return good
 
-            yield f"{name}-{where}", put
+def _put(value: object, row: int, column: int, good: list[list[Any]], *_: object) -> Any:
+    good[row][column] = value
+    return good
 
 
 def _bad_shapes() -> Iterator[tuple[str, Answer]]:
@@ -71,8 +65,7 @@ def _bad_shapes() -> Iterator[tuple[str, Answer]]:
         "array-of-rows": lambda g: np.array(g)[:, :-1],
         "array-too-long": lambda g: np.vstack([g, g]),
     }
-    for name, make in shapes.items():
-        yield name, lambda good, ids, names, make=make: make(good)  # type: ignore[misc]
+    yield from _of_good(shapes)
 
 
 def _bad_kinds() -> Iterator[tuple[str, Answer]]:
@@ -98,7 +91,11 @@ def _bad_kinds() -> Iterator[tuple[str, Answer]]:
         "true": lambda g: True,
         "ellipsis": lambda g: ...,
     }
-    for name, make in kinds.items():
+    yield from _of_good(kinds)
+
+
+def _of_good(makes: dict[str, Callable[[list[list[Any]]], Any]]) -> Iterator[tuple[str, Answer]]:
+    for name, make in makes.items():
         yield name, lambda good, ids, names, make=make: make(good)  # type: ignore[misc]
 
 

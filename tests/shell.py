@@ -1,4 +1,8 @@
-"""Commands as somebody types them, in this process."""
+"""Commands as somebody types them, in this process, and programs in one of their own."""
+
+import subprocess
+import sys
+from typing import Any
 
 from click.testing import Result
 from typer.testing import CliRunner
@@ -11,3 +15,10 @@ def run(*typed: object, ok: bool = True, answers: str | None = None) -> Result:
     asked = CliRunner().invoke(app, [str(word) for word in typed], input=answers)
     assert (asked.exit_code == 0) == ok, f"{asked.output}{asked.exception!r}"
     return asked
+
+
+def python(code: str, *arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own; how it ended, and what it said."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    how = {"capture_output": True, "text": True, "timeout": 300, **how}
+    return subprocess.run(command, check=False, **how)

@@ -63,16 +63,6 @@ def test_names_length_iteration():
     assert "8 tasks" in repr(life)
 
 
-def test_bill_has_a_row_per_task_and_adds_up():
-    life = learned_life()
-    bill = life.bill()
-    assert list(bill["task"]) == list(life)
-    for row, task in zip(bill.itertuples(), life.tasks):
-        assert row.cells == task.receipt.cells == sum(task.receipt.per_feature.values())
-        assert row.cells + row.avoided_cells == 400 * 60
-        assert row.cost == row.cells
-
-
 def test_prices_change_the_cost_not_the_cells():
     prices = np.arange(60) / 4
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=prices)

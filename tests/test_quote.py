@@ -1,8 +1,6 @@
 """The dry run: nothing is bought, limits hold, likely numbers come true."""
 
 import json
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 import thrifty
 from tests.loops import one_by_one
 from tests.market import seller
-from tests.shell import run
+from tests.shell import python, run
 from thrifty.errors import BadInput, BadParameter, TaskExists, ThriftyError
 
 
@@ -301,6 +299,6 @@ import numpy as np, thrifty
 X = np.random.default_rng(0).normal(size=(200, 8))
 print(thrifty.Lifetime(prices=2.0).quote("t", X, X[:, 0] > 0, spend="10 %").cost)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = python(code)
     assert done.returncode == 0, done.stderr
     assert 0 < float(done.stdout) <= 320

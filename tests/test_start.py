@@ -1,11 +1,11 @@
 """What starting costs, counted by what is imported: nobody waits for what is not used."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import typer.main
+
+from tests.shell import python
 
 #: what takes long to import, and is not needed to say a version or to print a bill
 HEAVY = ("numba", "sklearn", "scipy.stats", "scipy.optimize", "pandas", "flint", "matplotlib")
@@ -14,7 +14,8 @@ HEAVY = ("numba", "sklearn", "scipy.stats", "scipy.optimize", "pandas", "flint",
 def imported_by(code: str) -> set[str]:
     """The modules that are there after a piece of code ran in a fresh interpreter."""
     told = f"{code}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    done = python(told)
+    assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 

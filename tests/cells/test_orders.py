@@ -239,16 +239,10 @@ def test_an_order_fills_and_what_it_fills_beside_is_owned():
 
 
 def test_a_feature_may_be_computed_from_several():
-    source = seller(
-        lambda ids, names: [[{"tt4": 3.0, "t4u": 2.0}[n] for n in names] for _ in ids],
-        IDS,
-        ["tt4", "t4u", "fti", "fti>1"],
-        boolean=["fti>1"],
-        prices=PriceList(
-            {"tt4": 4, "t4u": 5},
-            derived={"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)},
-        ),
-    )
+    ask = lambda ids, names: [[{"tt4": 3.0, "t4u": 2.0}[n] for n in names] for _ in ids]  # noqa: E731
+    derived = {"fti": (["tt4", "t4u"], np.divide), "fti>1": ("fti", lambda v: v > 1)}
+    prices = PriceList({"tt4": 4, "t4u": 5}, derived=derived)
+    source = seller(ask, IDS, ["tt4", "t4u", *derived], boolean=["fti>1"], prices=prices)
     cells = Cells(source, ledger=ledger())
     assert cells.get([0, 1], [2, 3]).tolist() == [[1.5, 1.0]] * 2
     assert cells.receipt().cost == 18.0

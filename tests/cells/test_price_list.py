@@ -67,13 +67,8 @@ def test_a_computed_feature_never_reaches_the_provider():
         asked.append(tuple(names))
         return [[float(i[1:]) for _ in names] for i in ids]
 
-    source = seller(
-        lab,
-        IDS,
-        ["tsh", "tsh>2"],
-        boolean=["tsh>2"],
-        prices=PriceList({"tsh": 20}, derived={"tsh>2": ("tsh", lambda v: v > 2)}),
-    )
+    prices = PriceList({"tsh": 20}, derived={"tsh>2": ("tsh", lambda v: v > 2)})
+    source = seller(lab, IDS, ["tsh", "tsh>2"], boolean=["tsh>2"], prices=prices)
     cells = Cells(source, ledger=ledger())
     assert cells.get([1, 4], [1]).tolist() == [[0.0], [1.0]]
     assert cells.get([4], [0]).tolist() == [[4.0]]

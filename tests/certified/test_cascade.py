@@ -34,17 +34,13 @@ def truth(n=1500, seed=0, classes=2):
 
 
 def members_of(y, models, prices, level, classes=2):
-    return Members(
-        rows=len(y),
-        classes=classes,
-        prices=np.array(prices),
-        listed=np.array(prices),
-        oracle_price=1.0,
-        ask=lambda m, rows: (models[m].codes[rows], models[m].sure[rows]),
-        label=lambda rows: y[rows],
-        targets=lambda codes: [agreement(len(codes), level)],
-        alpha=0.05,
-    )
+    paid = {"prices": np.array(prices), "listed": np.array(prices), "oracle_price": 1.0}
+    asked = {
+        "ask": lambda m, rows: (models[m].codes[rows], models[m].sure[rows]),
+        "label": lambda rows: y[rows],
+        "targets": lambda codes: [agreement(len(codes), level)],
+    }
+    return Members(rows=len(y), classes=classes, alpha=0.05, **paid, **asked)
 
 
 def certified(y, found, level, labels, rng):
@@ -137,12 +133,16 @@ def member(model, price, name):
     return thrifty.Oracle(model, price=price, name=name, confidence=True)
 
 
-def two(y, n=1500):
+def says(answer, **more):
+    """A member that says the same of every row."""
+    ask = lambda rows: [answer] * len(rows)  # noqa: E731
+    return thrifty.Oracle(ask, price="0.1 USD", name="m", confidence=True, **more)
+
+
+def two(y):
     small, large = Model(y, 0.8, 1), Model(y, 0.95, 2)
-    return (
-        (small, large),
-        [member(small, "0.0002 USD", "small"), member(large, "0.001 USD", "large")],
-    )
+    members = member(small, "0.0002 USD", "small"), member(large, "0.001 USD", "large")
+    return (small, large), list(members)
 
 
 def test_a_cascade_without_a_model_answers_every_row():
@@ -208,24 +208,10 @@ def test_precision_and_recall_of_a_cascade():
         (lambda y: [member(Model(y, 0.9, 1), "1 EUR", "m")], MixedCurrencies, "EUR"),
         (lambda y: [Model(y, 0.9, 1)], BadInput, "thrifty.Oracle"),
         (lambda y: [member(Model(y, 0.9, 1), "1 USD", "oracle")], BadInput, "name"),
-        (
-            lambda y: [
-                thrifty.Oracle(lambda r: [("a", 1)] * len(r), classes="abc", confidence=True,
-                               price="1 USD", name="m")
-            ],
-            BadInput,
-            "classes",
-        ),
-        (
-            lambda y: [
-                thrifty.Oracle(lambda r: [True] * len(r), confidence=True, price="0.1 USD",
-                               name="m")
-            ],
-            Exception,
-            "pair",
-        ),
+        (lambda y: [says(("a", 1), classes="abc")], BadInput, "classes"),
+        (lambda y: [says(True)], Exception, "pair"),
     ],
-)  # fmt: skip
+)
 def test_members_that_are_none(cascade, error, said):
     y = truth(200)
     X = np.random.default_rng(0).random((len(y), 2))

@@ -159,12 +159,9 @@ def test_an_answer_that_waits_for_its_user_is_purged_too(tmp_path):
     store = tmp_path / "s.db"
     provider = FakeProvider(value, faults=[[[SECRET, 1.0]]])
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, budget=thrifty.Budget(10**9))
+    source = provider.source(["p7", "p8"], ["a"], prices=1, attempts=1, kinds={"a": "number"})
     with pytest.raises(thrifty.errors.ProviderError):
-        life.learn(
-            "t",
-            provider.source(["p7", "p8"], ["a"], prices=1, attempts=1, kinds={"a": "number"}),
-            [0, 1],
-        )
+        life.learn("t", source, [0, 1])
     life.close()
     run("store", "purge", store, "p7")
     left = sqlite3.connect(store).execute("SELECT answer FROM purchases").fetchall()

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import textwrap
 
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from tests.shell import python
 from thrifty.cli import app
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.testing.provider import pseudo_random
@@ -85,12 +85,11 @@ TASKS = """
 )
 def test_learn_from_a_table(clinic, source, monkeypatch):
     monkeypatch.setenv("CLINIC", str(clinic))
-    file = write(
-        clinic,
-        "tasks.yaml",
+    text = (
         "store: s.db\nfamily: {name: Trees, max_depth: 4, learner: {name: Paper, gain: gini}}\n"
-        f"source: {source}\nprices: {{per_feature: 1.5, currency: EUR}}\n" + textwrap.dedent(TASKS),
+        f"source: {source}\nprices: {{per_feature: 1.5, currency: EUR}}\n"
     )
+    file = write(clinic, "tasks.yaml", text + textwrap.dedent(TASKS))
     first = run_json("learn", file)
     assert [t["task"] for t in first["learned"]] == ["sick", "ill"]
     assert first["learned"][0]["cost"] == 360.0
@@ -117,14 +116,8 @@ def paid_file(clinic, **more):
 
 def in_shell(clinic, *arguments, **environment):
     """A process of its own: the provider is imported anew."""
-    return subprocess.run(
-        [sys.executable, "-c", "from thrifty.cli import main; main()", *map(str, arguments)],
-        cwd=clinic,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    main, there = "from thrifty.cli import main; main()", {**os.environ, **environment}
+    return python(main, *arguments, cwd=clinic, env=there)
 
 
 def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):

@@ -46,11 +46,8 @@ def test_the_only_task_needs_no_name(ward):
     asked = CliRunner().invoke(app, [str(a) for a in given])
     assert "rows are answered and written" in str(asked.exception)
     with thrifty.Lifetime.open(ward / "ward.db", budget=thrifty.Budget(total=100_000)) as life:
-        life.learn(
-            "tall",
-            pd.DataFrame(np.eye(5, dtype=int)[[0, 1] * 20], columns=list("abcde")),
-            np.arange(40) % 2,
-        )
+        tall = pd.DataFrame(np.eye(5, dtype=int)[[0, 1] * 20], columns=list("abcde"))
+        life.learn("tall", tall, np.arange(40) % 2)
     asked = CliRunner().invoke(app, [str(a) for a in given])
     assert "say which task with --task: ill, tall" in str(asked.exception)
 

@@ -80,20 +80,6 @@ def test_a_column_that_counts_the_rows_may_be_their_names(tmp_path):
     assert "counts the rows" not in named
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_column_that_was_learned_is_not_listed_as_a_feature(tmp_path, kind):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("uvw"))
-    frame["ill"] = np.where(frame["u"] > 0, "yes", "no")
-    frame["dead"] = np.where(frame["u"] + frame["v"] > 0, "yes", "no")
-    frame["home"] = np.where(frame["w"] > 0, "yes", "no")
-    file = tmp_path / f"patients.{kind}"
-    frame.to_csv(file, index=False) if kind == "csv" else frame.to_parquet(file)
-    run("learn", file, "--label", "ill", "--label", "dead")
-    later = run("learn", file, "--label", "home").stderr
-    assert "3 features: u, v, w " in later and "ill, dead left out of the features" in later
-
-
 def test_a_spreadsheet_of_half_of_the_world_and_few_new_rows(tmp_path):
     first, new = tmp_path / "patients.csv", tmp_path / "new.csv"
     from_a_spreadsheet(first, 0, 900)

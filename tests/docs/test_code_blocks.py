@@ -95,13 +95,9 @@ def run_console(block: Block, page: Path) -> None:
             assert asked.exit_code == 0, why
             assert not differs(shown, asked.output), f"{why}\n{differs(shown, asked.output)}"
             continue
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PATH": path},
-            timeout=120,
-        )
+        typed = ["bash", "-euo", "pipefail", "-c", command]
+        how = {"capture_output": True, "text": True, "timeout": 120}
+        done = subprocess.run(typed, env={**os.environ, "PATH": path}, **how)
         assert done.returncode == 0, f"{page.name}: {command}\n{done.stdout}\n{done.stderr}"
         assert not differs(shown, done.stdout), f"{page.name}: {differs(shown, done.stdout)}"
 

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from functools import cache
 
 import numpy as np
@@ -13,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import thrifty
 from tests.loops import AMPLE
+from tests.shell import python
 from thrifty.errors import BadInput, BadParameter, BudgetExceeded
 from thrifty.lifetime.prediction_parts import AnswerFolder
 
@@ -118,14 +117,10 @@ def dask_threads():
 def test_parts_are_the_whole_table(engine, how, folder, small_parts, tmp_path, request):
     life = life_in(tmp_path / "life.db")
     before = life.balance().spent
-    made = life.predict(
-        "ill",
-        folder,
-        out=tmp_path / "out",
-        engine=request.getfixturevalue(engine) if engine.startswith("dask") else engine,
-        n_jobs=2,
-        stop=thrifty.Sure(0.9) if how == "sure" else None,
-    )
+    engine = request.getfixturevalue(engine) if engine.startswith("dask") else engine
+    stop = thrifty.Sure(0.9) if how == "sure" else None
+    given = {"out": tmp_path / "out", "engine": engine, "n_jobs": 2, "stop": stop}
+    made = life.predict("ill", folder, **given)
     frame, spent = whole(how)
     assert len(made) == len(frame) == 700
     assert len(made.files) == 5
@@ -153,16 +148,10 @@ def test_a_worker_that_dies_is_not_paid_twice(
     life = life_in(tmp_path / "life.db")
     before = life.balance().spent
     flag = tmp_path / "killed"
-    made = life.predict(
-        "ill",
-        str(folder / "*.parquet"),
-        out=tmp_path / "out",
-        engine=request.getfixturevalue("dask_client") if engine == "dask" else engine,
-        n_jobs=n_jobs,
-        stop=kills_its_worker(flag),
-        id="patient",
-        source="clinic",
-    )
+    engine = request.getfixturevalue("dask_client") if engine == "dask" else engine
+    given = {"out": tmp_path / "out", "engine": engine, "n_jobs": n_jobs}
+    given |= {"stop": kills_its_worker(flag), "id": "patient", "source": "clinic"}
+    made = life.predict("ill", str(folder / "*.parquet"), **given)
     assert flag.exists(), "a worker was killed"
     frame, spent = whole("sure")
     assert life.balance().spent - before == spent == made.receipt.cost
@@ -242,7 +231,7 @@ def test_a_process_that_is_killed_goes_on(folder, small_parts, tmp_path):
         "thrifty.Lifetime.open(sys.argv[1]).predict('ill', sys.argv[2], out=sys.argv[3])\n"
     )
     paths = [str(tmp_path / "life.db"), str(folder), str(tmp_path / "out")]
-    ended = subprocess.run([sys.executable, "-c", script, *paths], check=False)
+    ended = python(script, *paths)
     assert ended.returncode == -signal.SIGKILL
     made = life.predict("ill", folder, out=tmp_path / "out")
     assert life.balance().spent - before == whole("kept")[1]

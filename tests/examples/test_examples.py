@@ -42,13 +42,8 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     home = str(Path(thrifty.__file__).parents[1])
     there = {"PATH": f"{commands}:{os.environ['PATH']}", "PYTHONPATH": home, "COLUMNS": "120"}
     there["THRIFTY_ROW_SEED"] = "1"  # the same patients every time
-    done = subprocess.run(
-        ["sh", str(FOLDER / "clinic.sh"), str(folder)],
-        env={**os.environ, **there},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    typed, how = ["sh", str(FOLDER / "clinic.sh"), str(folder)], {"timeout": 600, "text": True}
+    done = subprocess.run(typed, env={**os.environ, **there}, capture_output=True, **how)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, done.stdout + done.stderr
 

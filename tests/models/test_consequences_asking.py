@@ -30,18 +30,13 @@ def three_prefixes(first, second, codes):
     n, share = len(codes), codes.mean()
     shares = np.array([1 - share, share])
     seen = [np.full(n, share), first, second]
-    return Prefixes(
-        (
-            Prefix((), 0.0, None, PLAIN, 1.0),
-            Prefix((0,), 0.0, Says(), PLAIN, 1.0),
-            Prefix((0, 1), 1.0, Says(), PLAIN, 0.0),
-        ),
-        np.array([0, 1]),
-        shares,
-        np.array([np.column_stack([1 - p, p]) for p in seen]),
-        codes,
-        np.ones(n),
+    parts = (
+        Prefix((), 0.0, None, PLAIN, 1.0),
+        Prefix((0,), 0.0, Says(), PLAIN, 1.0),
+        Prefix((0, 1), 1.0, Says(), PLAIN, 0.0),
     )
+    said = np.array([np.column_stack([1 - p, p]) for p in seen])
+    return Prefixes(parts, np.array([0, 1]), shares, said, codes, np.ones(n))
 
 
 def asked(prefixes, first, second, **given):

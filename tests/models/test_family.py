@@ -23,15 +23,6 @@ def texts(tmp_path_factory):
     return X, y, place, life, life.learn("t", X, y, spend="5 %").model
 
 
-def test_spend_is_never_exceeded_and_nearly_used() -> None:
-    X, y = words(0, n=600, N=120)
-    for share in (0.02, 0.1, 0.5):
-        life = thrifty.Lifetime(thrifty.Models())
-        learned = life.learn("t", X, y, spend=f"{100 * share:g} %")
-        assert 0.9 * share * X.size <= learned.receipt.cells <= share * X.size
-        assert learned.route == "bought"
-
-
 def test_the_useful_features_are_found() -> None:
     X, y = words(1)
     found = []

@@ -54,12 +54,6 @@ def test_so_many_nodes_are_counted_at_once_that_their_counts_take_64_mebibytes()
     assert [len(some) for some in made] == [64, 64, 2]
 
 
-def test_a_race_from_scratch_buys_a_part():
-    X = np.random.default_rng(0).random((3000, 30)) < 0.5
-    learned = thrifty.Lifetime(thrifty.Trees(max_depth=3)).learn("t", X, X[:, 3] & X[:, 5])
-    assert learned.route == "scratch" and learned.receipt.cells < 0.5 * X.size
-
-
 def test_features_of_many_tiles_are_counted():
     n = 3 * kernels.TILE + 5
     X = np.random.default_rng(0).random((60, n)) < 0.5

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.shell import run
 from thrifty.errors import BadInput, BadParameter
 from thrifty.stores.model_pages import KeptPages
 
@@ -233,10 +234,7 @@ def test_a_purge_takes_the_interviews_of_its_example_alone(place):
     with thrifty.Lifetime.open(place) as life:
         for name in ("p902", "p903"):
             life.ask("ill", id=name, source="ward").tell(0.5)
-    program = "import sys; from thrifty.cli import main; sys.exit(main())"
-    subprocess.run(
-        [sys.executable, "-c", program, "store", "purge", str(place), "p902"], check=True
-    )
+    run("store", "purge", place, "p902")
     with thrifty.Lifetime.open(place) as life:
         assert life.ask("ill", id="p902", source="ward").known == {}
         assert list(life.ask("ill", id="p903", source="ward").known.values()) == [0.5]

@@ -37,12 +37,9 @@ def place(tmp_path_factory):
 @pytest.fixture
 def client(place):
     app = make_app(Interviews(thrifty.Lifetime.open(place), "form"), TOKEN, PORT)
-    return TestClient(
-        app,
-        base_url=f"http://127.0.0.1:{PORT}",
-        headers={"Authorization": f"Bearer {TOKEN}"},
-        raise_server_exceptions=False,
-    )
+    sent = {"Authorization": f"Bearer {TOKEN}"}
+    here = f"http://127.0.0.1:{PORT}"
+    return TestClient(app, base_url=here, headers=sent, raise_server_exceptions=False)
 
 
 def values(text: str) -> bytes:
@@ -103,13 +100,9 @@ def server(place, tmp_path_factory):
         "serve(life, port=0, patience=1.0, announce=lambda a, t: print(a, flush=True))"
     )
     with said.open("w") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env={**os.environ, "THRIFTY_TOKEN": TOKEN},
-        )
+        there = {**os.environ, "THRIFTY_TOKEN": TOKEN}
+        heard = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True}
+        process = subprocess.Popen([sys.executable, "-c", code], env=there, **heard)
         port = int(process.stdout.readline().rsplit(":", 1)[1].strip("/\n"))
         yield port, said
         process.terminate()

@@ -152,19 +152,6 @@ def test_two_lifetimes_of_one_name(tmp_path):
     thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path, name="other")
 
 
-def test_two_processes_that_learn_one_task(tmp_path):
-    path, X = tmp_path / "s.db", np.eye(4, dtype=np.uint8)
-    first = thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path)
-    second = thrifty.Lifetime(thrifty.Trees(max_depth=4), store=path)
-    first.learn("t", X, X[:, 0])
-    with pytest.raises(errors.TaskExists):
-        second.learn("t", X, X[:, 0])
-    second.learn("u", X, X[:, 1])
-    first._refresh()
-    assert list(first) == list(second) == ["t", "u"]
-    assert first.representation.to_dict() == second.representation.to_dict()
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_hostile_names_are_only_names(tmp_path, request, kind):
     if kind == "sqlite":

@@ -10,7 +10,6 @@ import pytest
 import thrifty
 from thrifty.errors import BadParameter, NotInFamily, StoreError
 from thrifty.stores.settings import family_from_dict
-from thrifty.trees.tree import depth
 
 LEARNERS = [
     thrifty.trees.Paper(gain="gini", class_weight={1: 2.0}, max_nodes=9),
@@ -87,16 +86,6 @@ def test_a_race_stops_buying_at_the_first_impure_node_at_max_depth():
     with pytest.raises(NotInFamily, match="at depth 2"):
         family.from_scratch(cells, family.read_labels(y), None)
     assert cells.receipt().cells < 0.8 * X.size
-
-
-@pytest.mark.parametrize(
-    "learner", [thrifty.trees.Paper(), thrifty.trees.Race(), thrifty.trees.Tested()]
-)
-def test_every_learner_keeps_max_depth(learner):
-    X, _ = noisy()
-    life = thrifty.Lifetime(thrifty.Trees(3, learner))
-    y = X[:, 1] & X[:, 2] & X[:, 4]
-    assert depth(life.learn("clean", X, y).model.tree_) <= 3
 
 
 @pytest.mark.parametrize("name", ["Forests", "Verified", "Consistent"])
