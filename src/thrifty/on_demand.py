@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562).
+"""What is imported when it is first used: names of a package (PEP 562), packages of others.
 
 A package says where its names live, and imports nothing itself: whoever asks for a bill does not
 wait for compilers and solvers. Type checkers read the imports under ``TYPE_CHECKING`` beside it.
@@ -9,8 +9,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 
-__all__ = ["on_demand"]
+from thrifty.errors import ThriftyError
+
+__all__ = ["needed", "on_demand"]
+
+
+def needed(module: str, what: str, extra: str, otherwise: str = "") -> ModuleType:
+    """A module of a package that is an extra; without it, what to install.
+
+    >>> needed("json", "reading JSON", "frames").__name__
+    'json'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = {"yaml": "pyyaml"}.get(module, module.partition(".")[0])
+        raise ThriftyError(
+            f"{what} needs the package {name}. Type: pip install 'thrifty[{extra}]'{otherwise}"
+        ) from error
 
 
 def on_demand(

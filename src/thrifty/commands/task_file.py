@@ -27,7 +27,8 @@ from typing import Any
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.gaps import read_na, with_na
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.errors import BadInput
+from thrifty.on_demand import needed
 from thrifty.typing import Fields, Json, JsonLike, MoneyLike
 from thrifty.untrusted import readable
 
@@ -213,13 +214,7 @@ def _parsed(path: Path) -> Any:
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{path} is not TOML: {_short(error)}.") from error
     else:
-        try:
-            import yaml
-        except ImportError as missing:
-            raise ThriftyError(
-                "reading YAML needs the package pyyaml. Type: pip install 'thrifty[config]', or "
-                "write the file as TOML."
-            ) from missing
+        yaml = needed("yaml", "reading YAML", "config", ", or write the file as TOML.")
         try:
             data = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,8 +26,9 @@ from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
 from thrifty.commands.options import in_commands
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.errors import BadInput
 from thrifty.lifetime.feature_matching import kinds_here
+from thrifty.on_demand import needed
 from thrifty.typing import AnyArray, Fields, JsonLike
 from thrifty.untrusted import readable, visible
 
@@ -451,7 +451,7 @@ def read_csv(path: Path) -> pandas.DataFrame:
     ...     read_csv(path)["weight"].tolist()
     [70.5, 81.0]
     """
-    pandas = the_pandas()
+    pandas = needed("pandas", "reading CSV", "frames")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             between = _separator(file.readline())
@@ -493,15 +493,3 @@ def _with_points(frame: pandas.DataFrame) -> pandas.DataFrame:
         except ValueError:  # a word or a limit, which whoever reads kinds will find
             frame[name] = read
     return frame
-
-
-def the_pandas() -> ModuleType:
-    """pandas, which is an extra; without it, how to get it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ThriftyError(
-            "reading CSV needs the package pandas. Type: pip install 'thrifty[frames]'"
-        ) from error
-    found: ModuleType = pandas
-    return found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from thrifty.errors import ThriftyError
+from thrifty.on_demand import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,13 +42,10 @@ SERIES = tuple(_COLOURS[name][0] for name in ("one", "two", "three", "four", "fi
 
 def figure(width: float = 7.2, height: float = 3.6) -> Figure:
     """An empty figure; says what to install where matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ThriftyError(
-            "drawing needs matplotlib, which is not installed. Type: pip install 'thrifty[plots]'"
-        ) from error
-    return Figure(figsize=(width, height), layout="constrained")
+    made: Figure = needed("matplotlib.figure", "drawing", "plots").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return made
 
 
 def frame(axes: Axes, x: str, y: str, *, grid: Grid = "y", counts: bool = False) -> None:

@@ -14,9 +14,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from thrifty.errors import ThriftyError
 from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.lifetime.outcomes import Monitor
+from thrifty.on_demand import needed
 from thrifty.report.pictures import Picture, pictures_of
 from thrifty.report.view import LifetimeView, TaskView, amount, counted, share
 from thrifty.trees.tree import Leaf, Tree
@@ -277,15 +277,11 @@ def report_page(view: LifetimeView) -> str:
 
 def templates() -> jinja2.Environment:
     """The pages' templates; every value put into them is escaped."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ThriftyError(
-            "the report needs Jinja2, which is not installed. Type: pip install 'thrifty[report]'"
-        ) from error
-    made = Environment(
-        loader=PackageLoader("thrifty.report"), autoescape=True, undefined=StrictUndefined
-    )
+    jinja = needed("jinja2", "the report", "report")
+    made: jinja2.Environment = jinja.Environment(
+        loader=jinja.PackageLoader("thrifty.report"), autoescape=True,
+        undefined=jinja.StrictUndefined,
+    )  # fmt: skip
     made.filters.update(amount=amount, moment=moment)
     made.globals.update(task_columns=task_columns, beside_columns=beside_columns)
     return made

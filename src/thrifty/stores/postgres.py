@@ -11,12 +11,12 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
-from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable, ThriftyError
+from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
+from thrifty.on_demand import needed
 from thrifty.stores.base import Connected
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
@@ -70,7 +70,7 @@ class PostgresStore(Connected):
         super().__init__()
         self._url, self.wait, self.read_only = url, wait, read_only
         self.place = _without_password(url)
-        self._psycopg = _psycopg()
+        self._psycopg = needed("psycopg", "a PostgreSQL store", "postgres")
         self._again_and_again(lambda _: None)  # a server that is just restarting is waited for
 
     def __repr__(self) -> str:
@@ -259,16 +259,6 @@ def _pages(connection: Connection, lifetime: int) -> SqlPages:
             cursor.executemany(sql.replace("?", "%s"), rows)
 
     return SqlPages(run, many, lifetime)
-
-
-def _psycopg() -> ModuleType:
-    try:
-        import psycopg
-    except ImportError as error:
-        raise ThriftyError(
-            "a PostgreSQL store needs the package psycopg. Type: pip install 'thrifty[postgres]'"
-        ) from error
-    return psycopg
 
 
 def _without_password(url: str) -> str:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.errors import BadInput
+from thrifty.on_demand import needed
 from thrifty.trees.representation import Origin, origins
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, tree_text
 
@@ -153,21 +153,11 @@ def draw_tree(
     return ax
 
 
-def _pyplot() -> ModuleType:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ThriftyError(
-            "drawing needs matplotlib, which is not installed. Type: pip install 'thrifty[plots]'"
-        ) from error
-    return pyplot
-
-
 def _new_axes(tree: Tree) -> Axes:
     boxes = layout(tree)
     wide = max(4.0, 1.1 * (max(box.x for box in boxes) + 1))
     high = max(2.0, 0.9 * (max(box.y for box in boxes) + 1))
-    axes: Axes = _pyplot().subplots(figsize=(wide, high))[1]
+    axes: Axes = needed("matplotlib.pyplot", "drawing", "plots").subplots(figsize=(wide, high))[1]
     return axes
 
 

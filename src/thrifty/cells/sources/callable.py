@@ -29,6 +29,7 @@ from thrifty.cells.sources.checks import (
     checked_values,
 )
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
+from thrifty.checks import whole_number
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray, KindsLike, PresentLike
 
@@ -62,17 +63,13 @@ class CallLimits:
                 "without the value of an example that has failed tries= times."
             )
         for name in ("max_examples", "max_features", "max_cells"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise BadParameter(f"{name} must be None or an integer, 1 or more; got {value!r}.")
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name))
         # what one answer may hold, so that it can be written down and read again
         object.__setattr__(self, "max_cells", min(self.max_cells or 10**7, 10**7))
         for name in ("concurrency", "attempts", "doubt_limit", "tries"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise BadParameter(f"{name} must be an integer, 1 or more; got {value!r}.")
-        if not isinstance(self.again, int) or self.again < 0:
-            raise BadParameter(f"again must be an integer, 0 or more; got {self.again!r}.")
+            whole_number(name, getattr(self, name))
+        whole_number("again", self.again, least=0)
         for name in ("per_second", "timeout"):
             value = getattr(self, name)
             if value is None and name == "per_second":

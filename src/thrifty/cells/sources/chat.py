@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources.questions import Reply
-from thrifty.errors import BadInput, NotBilled, ThriftyError
+from thrifty.errors import BadInput, NotBilled
+from thrifty.on_demand import needed
 from thrifty.typing import Fields, Json, JsonLike
 
 if TYPE_CHECKING:
@@ -159,13 +160,9 @@ class ChatServer:
 
     def client(self) -> httpx.AsyncClient:
         """A connection that is kept; each request brings the key."""
-        try:
-            import httpx
-        except ImportError as error:
-            raise ThriftyError(
-                "asking a chat server needs the package httpx. Type: pip install "
-                "'thrifty[providers]'"
-            ) from error
+        needed("httpx", "asking a chat server", "providers")
+        import httpx
+
         if self._certificates is None:  # read once: reading them takes longer than a call
             self._certificates = httpx.create_ssl_context()
         return httpx.AsyncClient(

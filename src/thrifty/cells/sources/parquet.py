@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.kinds import read_column, read_kinds
 from thrifty.errors import BadInput, ThriftyError
+from thrifty.on_demand import needed
 from thrifty.typing import AnyArray, KindsLike
 from thrifty.untrusted import readable
 
@@ -361,13 +362,9 @@ def opened_parquet(path: Path) -> pyarrow.parquet.ParquetFile:
     A text of many letters takes a few bytes for each row that repeats it. Cells that a file claims
     are in proportion to its size: what compresses better was made to.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ThriftyError(
-            "reading Parquet needs the package pyarrow. Type: pip install 'thrifty[frames]'"
-        ) from error
+    needed("pyarrow.parquet", "reading Parquet", "frames")
+    import pyarrow.parquet
+
     try:
         file = pyarrow.parquet.ParquetFile(path)
         said, size = file.metadata, path.stat().st_size

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -25,7 +24,8 @@ from thrifty.cells.sources.parquet import (
     ToldColumns,
     chosen_features,
 )
-from thrifty.errors import BadInput, ThriftyError
+from thrifty.errors import BadInput
+from thrifty.on_demand import needed
 from thrifty.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class SqlSource(ColumnSource):
         **told: Unpack[ToldColumns],
     ) -> None:
         self.name = name or (f"{schema}.{table}" if schema else table)
-        self._sa = _sqlalchemy()
+        self._sa = needed("sqlalchemy", "reading a database", "sql")
         self._engine = self._connectable(database)
         self._reflected = self._reflect(table, schema)
         there, where = [c.name for c in self._reflected.columns], f"table {table!r}"
@@ -157,16 +157,6 @@ def sql_source(
             "that names each example once."
         )
     return SqlSource(database, table, id=id, **how)
-
-
-def _sqlalchemy() -> ModuleType:
-    try:
-        import sqlalchemy
-    except ImportError as error:
-        raise ThriftyError(
-            "reading a database needs the package sqlalchemy. Type: pip install 'thrifty[sql]'"
-        ) from error
-    return sqlalchemy
 
 
 #: how ``Source.from_sql`` knows a DuckDB file
@@ -279,7 +269,7 @@ class DuckDBSource(LongColumnSource):
     @contextmanager
     def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor of this thread; what is wrong with the file is said in our words."""
-        module = _duckdb()
+        module = needed("duckdb", "reading a DuckDB file", "frames")
         if self._open is None and not self.path.is_file():
             raise BadInput(f"there is no file {self.path}.")
         try:
@@ -308,13 +298,3 @@ def _filled(column: AnyArray) -> AnyArray:
     numbers = values.astype(np.float64)
     numbers[gaps] = np.nan
     return numbers
-
-
-def _duckdb() -> ModuleType:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise ThriftyError(
-            "reading a DuckDB file needs the package duckdb. Type: pip install 'thrifty[frames]'"
-        ) from error
-    return duckdb
