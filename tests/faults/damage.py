@@ -46,6 +46,7 @@ COMMAND = typer.main.get_command(app)
 SECONDS, MEGABYTES = 10, 1024
 IDS = [f"p{i}" for i in range(30)]
 FEATURES = [f"f{i}" for i in range(5)]
+PRICES = thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR")
 PORT, TOKEN = 8711, "a-token-that-is-long-enough"
 
 DEEP = "[" * 3000 + "]" * 3000
@@ -102,28 +103,22 @@ class Sound:
         with suppress(ThriftyError):
             thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("t", self.frame, [0, 1] * 20)
         with sqlite3.connect(self.store) as connection:
-            tables = [
-                n
-                for (n,) in connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                )
-            ]
-            self.fields = [
-                (t, c[1]) for t in tables for c in connection.execute(f"PRAGMA table_info({t})")
-            ]
+            named = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = [name for (name,) in connection.execute(named)]
+            columns = {t: connection.execute(f"PRAGMA table_info({t})").fetchall() for t in tables}
+            self.fields = [(table, column[1]) for table in tables for column in columns[table]]
 
 
 def make_store(path: Path) -> None:
     provider = FakeProvider()
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=0, store=path, budget=AMPLE)
-    prices = thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR")
     for n, name in enumerate(("one", "two")):
-        lab = provider.source(IDS, FEATURES, prices=prices, name="lab")
+        lab = provider.source(IDS, FEATURES, prices=PRICES, name="lab")
         life.learn(name, lab, [provider.value(e, f"f{n}") for e in IDS])
     X = np.random.default_rng(1).integers(0, 2, (50, 5)).astype(bool)
     life.learn("array", thrifty.Source.from_array(X, feature_names=FEATURES), X[:, 1] & X[:, 2])
     cut = FakeProvider(faults=lambda n: "error-after")
-    late = cut.source(["new", "newer"], FEATURES, prices=prices, name="lab")
+    late = cut.source(["new", "newer"], FEATURES, prices=PRICES, name="lab")
     for rows in ([0], [1]):
         with suppress(PurchaseInDoubt):
             Cells(late, ledger=life.ledger, task="three").get(rows, [0, 2])
@@ -192,12 +187,7 @@ def use_store(path: Path) -> None:
     waiting = life.ledger.open_purchases()
     _ = [str(p) for p in waiting]
     read_store(str(path))
-    lab = FakeProvider().source(
-        IDS,
-        FEATURES,
-        prices=thrifty.PriceList(2, fees={"needle": (5, ["f0", "f1"])}, currency="EUR"),
-        name="lab",
-    )
+    lab = FakeProvider().source(IDS, FEATURES, prices=PRICES, name="lab")
     Cells(lab, ledger=life.ledger, task="mine").get(range(10), [0, 1, 2])
     for p in waiting:
         life.ledger.resolve(p.id, "not-billed")
@@ -368,15 +358,8 @@ def values_for_a_purchase(sound: Sound, place: Path, chance: random.Random) -> N
     life.ledger.book.store.close()
     good = ",".join(["id", *p.features]) + "\n" + "\n".join(f"{e},1,0" for e in p.examples)
     (place / "v.csv").write_bytes(in_bytes(good.encode(), chance))
-    words = [
-        "resolve",
-        str(path),
-        chance.choice((str(p.id), "0", "-1", "9" * 30, "x")),
-        "--billed",
-        "--values",
-        str(place / "v.csv"),
-    ]
-    run_command(words)
+    number = chance.choice((str(p.id), "0", "-1", "9" * 30, "x"))
+    run_command(["resolve", str(path), number, "--billed", "--values", str(place / "v.csv")])
 
 
 def an_address(sound: Sound, place: Path, chance: random.Random) -> None:
@@ -460,10 +443,8 @@ def batch(kind, sound: Sound, numbers: range) -> tuple[list[dict], int]:
         lines = [json.loads(line) for line in told]
     _, status = os.waitpid(pid, 0)
     if status:
-        lines.append(
-            {"said": f"!the process ended with {os.waitstatus_to_exitcode(status)}", "seconds": 0.0}
-        )
-        return lines, 0
+        ended = os.waitstatus_to_exitcode(status)
+        return [*lines, {"said": f"!the process ended with {ended}", "seconds": 0.0}], 0
     return lines[:-1], lines[-1]["memory"]
 
 

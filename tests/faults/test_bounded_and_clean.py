@@ -89,12 +89,8 @@ def test_ids_are_compared_in_one_unicode_form():
     with pytest.raises(BadInput, match="distinct"):
         provider.source([composed, decomposed], ["a"], prices=1)
     pd = pytest.importorskip("pandas")
-    made = seller(
-        lambda ids, names: pd.DataFrame([[1]], index=[composed], columns=["b"]),
-        [decomposed],
-        ["b"],
-        prices=1,
-    )
+    ask = lambda ids, names: pd.DataFrame([[1]], index=[composed], columns=["b"])  # noqa: E731
+    made = seller(ask, [decomposed], ["b"], prices=1)
     assert Cells(made, ledger=book, task="v").get([0], [0]).tolist() == [[1]]
 
 
@@ -119,9 +115,8 @@ def test_what_a_spreadsheet_would_run_is_text_in_an_export(tmp_path):
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=where, budget=thrifty.Budget(10**9))
     ids = ["+1+cmd|' /C calc'!A0", "=HYPERLINK(1)", "-2", "@SUM(1)", "plain", "\tx"]
     words = ["=1+1", "no"]
-    source = seller(
-        lambda i, n: [["=1+1"] for _ in i], ids, ["+f"], name="=lab", prices=1, kinds={"+f": words}
-    )
+    ask = lambda i, n: [["=1+1"] for _ in i]  # noqa: E731
+    source = seller(ask, ids, ["+f"], name="=lab", prices=1, kinds={"+f": words})
     Cells(source, ledger=life.ledger, task="-t").get(range(6), [0])
     life.close()
     run("store", "export", where, "--cells", "--out", out)
@@ -151,7 +146,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize(("text", "secret"), SECRETS)
-def test_what_opens_other_doors_is_not_written_down(text, secret):
+def test_what_opens_other_accounts_is_not_written_down(text, secret):
     assert secret not in redacted(f"the server said {text} and left")
     assert redacted("sodium 140, basic metabolic panel") == "sodium 140, basic metabolic panel"
 

@@ -45,9 +45,8 @@ def test_predictions_hold_no_formulas(tmp_path, tasks, written):
     frame.insert(0, "who", ["=HYPERLINK(1)", "-2", "@SUM(1)", "plain"])
     frame.to_csv(file, index=False)
     named = [part for task in tasks for part in ("--task", task)]
-    asked = ["predict", str(file), "--store", str(store), "--id", "who", *named]
-    done = CliRunner().invoke(app, asked + (["--out", str(out)] if written else []))
-    assert done.exit_code == 0, done.output
+    asked = ["predict", file, "--store", store, "--id", "who", *named]
+    done = run(*asked, *(["--out", out] if written else []))
     text = out.read_text() if written else done.stdout
     rows = list(csv.reader(text.splitlines()))
     assert len(rows) >= 5 and rows[1][0] == "'=HYPERLINK(1)" and rows[4][0] == "plain"
@@ -90,10 +89,8 @@ def test_a_purge_finds_the_same_letters(tmp_path, how):
     if how == "command":
         run("store", "purge", where, DECOMPOSED)
     with sqlite3.connect(where) as db:
-        tables = [
-            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")
-        ]
-        texts = [str(row) for name in tables for row in db.execute(f"SELECT * FROM {name}")]
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+        texts = [str(row) for (name,) in tables for row in db.execute(f"SELECT * FROM {name}")]
     assert not any(COMPOSED in text or DECOMPOSED in text for text in texts)
 
 
@@ -119,21 +116,8 @@ def updated(tmp_path_factory):
     return where
 
 
-ODD = [
-    None,
-    "x",
-    "{",
-    "[]",
-    "5",
-    '{"a": 1}',
-    "NaN",
-    "[[[",
-    '"\\ud800"',
-    b"\x00\xff",
-    -1,
-    2.5,
-    1e308,
-]
+ODD = [None, -1, 2.5, 1e308, b"\x00\xff", "x", "{", "[]", "5", '{"a": 1}', "NaN", "[[["]
+ODD += ['"\\ud800"']
 ODD += ['{"loss": "x", "loss_before": [], "judged": {}}', '{"loss": null, "judged": 1e400}']
 
 

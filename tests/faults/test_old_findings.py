@@ -12,17 +12,9 @@ import pytest
 import thrifty
 from tests.crash import from_another_machine
 from tests.market import seller
-from thrifty import Budget, PriceList
+from thrifty import Budget, PriceList, errors
 from thrifty.cells import Cells, Ledger
 from thrifty.cells.ledger.book import on_point
-from thrifty.errors import (
-    BadInput,
-    BudgetExceeded,
-    MalformedAnswer,
-    ProviderError,
-    PurchaseInDoubt,
-    ThriftyError,
-)
 from thrifty.stores import MemoryStore, SQLiteStore
 from thrifty.testing import FakeProvider
 
@@ -49,11 +41,11 @@ def reader_of(fn, of, *, task="t", **options) -> Cells:
 def test_a_refused_repetition_stays_in_doubt_under_its_key(repeated, tmp_path):
     provider = FakeProvider(idempotent=True, faults=["error-after", repeated, "refuse"])
     of = ledger(tmp_path / "clinic.db")
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         reader_of(provider, of, idempotent=True).get([0, 1], [0])
     (first,) = of.open_purchases()
     for _ in range(2):
-        with pytest.raises(PurchaseInDoubt):
+        with pytest.raises(errors.PurchaseInDoubt):
             reader_of(provider, of, idempotent=True).get([0, 1], [0])
         (still,) = of.open_purchases()
         assert (still.id, still.key, still.status) == (first.id, first.key, "doubt")
@@ -100,10 +92,10 @@ async def leaves_later(ids, names):
 @pytest.mark.parametrize(
     ("fn", "error"),
     [
-        (cancelled, PurchaseInDoubt),
-        (cancelled_later, PurchaseInDoubt),
-        (cancels_a_part, PurchaseInDoubt),
-        (cancels_itself, PurchaseInDoubt),
+        (cancelled, errors.PurchaseInDoubt),
+        (cancelled_later, errors.PurchaseInDoubt),
+        (cancels_a_part, errors.PurchaseInDoubt),
+        (cancels_itself, errors.PurchaseInDoubt),
         (leaves, SystemExit),
         (leaves_later, KeyboardInterrupt),
     ],
@@ -119,7 +111,7 @@ def test_a_call_that_is_cancelled_from_inside_is_in_doubt(fn, error):
 def test_no_tree_is_learned_from_cells_that_nobody_answered():
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2), budget=thrifty.Budget(10**9))
     lab = seller(cancelled, IDS, FEATURES, prices=1)
-    with pytest.raises(PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         life.learn("t", lab, [0, 1, 0, 1, 0, 1])
     assert "t" not in life
 
@@ -133,7 +125,7 @@ def test_after_buying_every_cell_is_there_or_it_is_an_error(monkeypatch):
         return None
 
     monkeypatch.setattr(buyer, "_run", nothing)
-    with pytest.raises(ProviderError, match="not answered"):
+    with pytest.raises(errors.ProviderError, match="not answered"):
         cells.get([0], [0])
 
 
@@ -160,7 +152,7 @@ def test_a_clock_that_is_ahead_does_not_end_a_purchase_of_a_living_process(tmp_p
         time.sleep(0.01)
     ahead = ledger(path, clock=lambda: time.time() + 600)
     assert ahead.open_purchases() == []
-    with pytest.raises(BadInput, match="being made"):
+    with pytest.raises(errors.BadInput, match="being made"):
         ahead.resolve(1, "not-billed")
     go_on.touch()
     assert tools.wait_for(pid) == 0
@@ -182,7 +174,7 @@ def test_a_stopped_process_is_alive(tmp_path, tools):
     os.waitpid(pid, os.WUNTRACED)
     later = ledger(path, clock=lambda: time.time() + 3600)
     assert later.open_purchases() == []
-    with pytest.raises(BadInput, match="being made"):
+    with pytest.raises(errors.BadInput, match="being made"):
         later.resolve(1, "not-billed")
     os.kill(pid, signal.SIGCONT)
     assert tools.wait_for(pid) == 0
@@ -284,7 +276,7 @@ class HostileFrame:
 @pytest.mark.parametrize("answer", [Hostile(), HostileFrame(), [[Hostile()]]])
 def test_an_answer_that_cannot_be_converted_is_malformed(answer, tmp_path):
     of = ledger(tmp_path / "clinic.db")
-    with pytest.raises(MalformedAnswer):
+    with pytest.raises(errors.MalformedAnswer):
         reader_of(lambda ids, names: answer, of).get([0], [0])
     assert [p.status for p in of.open_purchases()] == ["malformed"]
     provider = FakeProvider()
@@ -302,7 +294,7 @@ def test_a_budget_does_not_wrap(tmp_path):
     for price in ("1000000 IRR", "400000000000 IRR", "4000000000000 IRR"):
         of = ledger(budget=Budget(total="1000 IRR"))
         lab = provider.source(ids, ["a", "b", "c"], prices=PriceList(price), name="lab")
-        with pytest.raises((BudgetExceeded, BadInput)):
+        with pytest.raises((errors.BudgetExceeded, errors.BadInput)):
             Cells(lab, ledger=of, task="t").get(ids, [0, 1, 2])
     assert provider.bill().calls == 0
 
@@ -313,7 +305,7 @@ def test_sums_beyond_the_largest_amount_are_refused_without_a_budget(shape):
     n, k = shape
     names = [f"f{i}" for i in range(k)]
     lab = provider.source(range(n), names, prices="4000000000000 IRR", name="lab")
-    with pytest.raises(ThriftyError, match="too large"):
+    with pytest.raises(errors.ThriftyError, match="too large"):
         Cells(lab, ledger=ledger(), task="t").get(range(n), range(k))
     assert provider.bill().calls == 0
 
@@ -334,7 +326,7 @@ def test_a_budget_over_an_array_does_not_wrap():
     life = thrifty.Lifetime(
         thrifty.Trees(max_depth=2), prices="400000000000 IRR", budget=Budget(total="1000 IRR")
     )
-    with pytest.raises((BudgetExceeded, BadInput)):
+    with pytest.raises((errors.BudgetExceeded, errors.BadInput)):
         life.learn("t", X, np.arange(50_000) % 2)
 
 
@@ -345,7 +337,7 @@ def test_repeating_doubts_minds_the_concurrency():
     of = ledger()
     plain = FakeProvider(faults=["error"] * 6)
     for i in range(6):
-        with pytest.raises(PurchaseInDoubt):
+        with pytest.raises(errors.PurchaseInDoubt):
             reader_of(plain.ask, of).get([i], [0])
     provider, lock = FakeProvider(idempotent=True), threading.Lock()
     at_once = most = 0

@@ -62,15 +62,9 @@ def bombs(tmp_path_factory):
     }
     for name, (columns, more) in tables.items():
         table = pyarrow.table(columns)
-        parquet.write_table(
-            table,
-            folder / f"{name}.parquet",
-            compression="zstd",
-            store_schema=False,
-            row_group_size=10**7,
-            data_page_size=2**30,
-            **more,
-        )
+        whole = {"row_group_size": 10**7, "data_page_size": 2**30, "store_schema": False}
+        path = folder / f"{name}.parquet"
+        parquet.write_table(table, path, compression="zstd", **whole, **more)
         assert (folder / f"{name}.parquet").stat().st_size < 400_000, name
     return folder
 

@@ -16,15 +16,8 @@ def test_nothing_is_paid_twice_lost_over_or_wrong(store, request, fast_path):
     database = None
     if store == "postgres":
         database = request.getfixturevalue("postgres").new_database
-    verdict = Tribunal(
-        kills=6,
-        pauses=4,
-        workers=4,
-        n_examples=40,
-        new_database=database,
-        folder=fast_path,
-        seed=11,
-    ).run()
+    size = {"kills": 6, "pauses": 4, "workers": 4, "n_examples": 40}
+    verdict = Tribunal(**size, new_database=database, folder=fast_path, seed=11).run()
     print(verdict)
     assert verdict.sound, str(verdict)
     assert verdict.kills >= 6 and verdict.pauses >= 4 and verdict.calls > 20
@@ -32,16 +25,9 @@ def test_nothing_is_paid_twice_lost_over_or_wrong(store, request, fast_path):
 
 def rough(fast_path, kills=12, **chosen):
     """Few cells and many cuts, so that what is broken shows soon."""
-    return Tribunal(
-        kills=kills,
-        pauses=0,
-        workers=4,
-        n_examples=30,
-        folder=fast_path,
-        seed=3,
-        faults=Faults(refused=0.35, cut=0.4, malformed=0.0, slow=0.0),
-        **chosen,
-    )
+    size = {"kills": kills, "pauses": 0, "workers": 4, "n_examples": 30}
+    faults = Faults(refused=0.35, cut=0.4, malformed=0.0, slow=0.0)
+    return Tribunal(**size, folder=fast_path, seed=3, faults=faults, **chosen)
 
 
 def test_it_finds_a_ledger_that_forgets_a_first_charge(fast_path, monkeypatch):

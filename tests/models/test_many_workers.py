@@ -127,10 +127,8 @@ def test_the_tasks_of_a_wave_see_what_was_known_at_its_start():
     alone = thrifty.Lifetime(FAMILIES["priced"], prices=PRICES["priced"], random_state=3)
     name, X, y = list(tasks())[1]
     alone.learn(name, X, y, spend="100 %")
-    assert np.array_equal(waves[name].model.predict_proba(X), alone[name].model.predict_proba(X))
-    assert not np.array_equal(
-        waves[name].model.predict_proba(X), by_hand[name].model.predict_proba(X)
-    )
+    ours, one, other = (life[name].model.predict_proba(X) for life in (waves, alone, by_hand))
+    assert np.array_equal(ours, one) and not np.array_equal(ours, other)
     assert len(waves.representation.to_dict()) == len(by_hand.representation.to_dict())
 
 
@@ -192,9 +190,8 @@ def test_labels_over_one_table_are_learned_at_once():
     at_once.learn(list(labels), X, {name: y for name, (_, y) in labels.items()}, spend="15 %")
     for name in labels:
         assert waves._state.tasks[name].receipt == at_once._state.tasks[name].receipt
-        assert np.array_equal(
-            waves[name].model.predict_proba(X), at_once[name].model.predict_proba(X)
-        )
+        p = [life[name].model.predict_proba(X) for life in (waves, at_once)]
+        assert np.array_equal(*p)
 
 
 def test_what_is_paid_for_is_bought_in_turn_and_never_twice():

@@ -170,12 +170,9 @@ def test_predictions_to_come_shorten_a_model_of_numbers():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 40))
     y = 3 * X[:, 4] + X[:, 9] + 0.05 * X[:, 20:40].sum(axis=1) + 0.3 * rng.normal(size=900)
-    models = [
-        thrifty.Lifetime(thrifty.Models(predictions=n), random_state=0).learn(
-            "t", X[:600], y[:600], spend="40 %"
-        )
-        for n in (None, 1, 1_000_000)
-    ]
+    families = [thrifty.Models(predictions=n) for n in (None, 1, 1_000_000)]
+    lives = [thrifty.Lifetime(family, random_state=0) for family in families]
+    models = [life.learn("t", X[:600], y[:600], spend="40 %") for life in lives]
     widths = [len(one.model.features_) for one in models]
     assert widths[0] > 2 * widths[2] and widths[0] >= widths[1] >= widths[2] >= 2
     assert len({one.receipt.cells for one in models}) == 1  # what is bought is the same

@@ -8,18 +8,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import thrifty
-from tests.loops import AMPLE
-from thrifty.errors import (
-    BadInput,
-    BadParameter,
-    BudgetExceeded,
-    ChangedValue,
-    FeaturesChanged,
-    LabelLeftOut,
-    MixedCurrencies,
-    NotInFamily,
-    StoreError,
-)
+from tests.loops import AMPLE, paper
+from thrifty import errors
 from thrifty.testing import FakeProvider
 
 pandas = pytest.importorskip("pandas")
@@ -40,9 +30,8 @@ def frame(n=200, seed=0):
 def test_another_family_and_another_name_pay_nothing_for_what_is_owned(tmp_path):
     provider, store = FakeProvider(), tmp_path / "s.db"
     noisy = [v ^ (i % 7 == 0) for i, v in enumerate(labels(provider))]
-    paper = thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper())
-    life = thrifty.Lifetime(paper, store=store, budget=AMPLE)
-    with pytest.raises(NotInFamily):
+    life = thrifty.Lifetime(paper(2), store=store, budget=AMPLE)
+    with pytest.raises(errors.NotInFamily):
         life.learn("t", provider.source(IDS, NAMES, prices=1), noisy)
     billed = provider.bill().cells.total()
     assert billed == 600
@@ -59,16 +48,12 @@ def test_another_family_and_another_name_pay_nothing_for_what_is_owned(tmp_path)
 
 def test_predictions_are_under_prices_and_budget(tmp_path):
     provider = FakeProvider()
-    life = thrifty.Lifetime(
-        thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper()),
-        store=tmp_path / "s.db",
-        prices=5,
-        budget=thrifty.Budget(total=60 * 10 * 5 + 200),
-    )
+    limit = thrifty.Budget(total=60 * 10 * 5 + 200)
+    life = thrifty.Lifetime(paper(3), store=tmp_path / "s.db", prices=5, budget=limit)
     life.learn("t", provider.source(IDS, NAMES), labels(provider))
     assert life.balance().left == 200
     new = [f"n{i}" for i in range(160)]
-    with pytest.raises(BudgetExceeded) as raised:
+    with pytest.raises(errors.BudgetExceeded) as raised:
         life.predict("t", provider.source(new, NAMES))
     assert raised.value.prediction.answered.tolist() == [True] * 40 + [False] * 120
     assert life.balance().spent == 3200
@@ -79,7 +64,7 @@ def test_predictions_are_under_prices_and_budget(tmp_path):
     balance = life.balance()
     assert balance.spent == 5 * provider.bill().cells.total() == life.bill()["cost"].sum()
     assert balance.predictions == 5 * 45 and balance.left == 400 - 5 * 45
-    with pytest.raises(BadInput, match=r"life\.predict"):
+    with pytest.raises(errors.BadInput, match=r"life\.predict"):
         life["t"].model.predict(provider.source(new, NAMES))
 
 
@@ -117,12 +102,12 @@ def test_a_frame_learned_twice_counts_once_and_is_forgotten_with_it():
 
 def test_ids_need_a_name_and_other_values_are_an_error(tmp_path):
     X = frame(30)
-    with pytest.raises(BadInput, match="need a name="):
+    with pytest.raises(errors.BadInput, match="need a name="):
         thrifty.Source.from_frame(X, examples=range(30))
-    with pytest.raises(BadInput, match="need a name="):
+    with pytest.raises(errors.BadInput, match="need a name="):
         thrifty.Source.from_callable(lambda i, n: 0, examples=["a"], features=["b"])
     for ids in ([0.5] * 30, [object()] * 30, ["a"] * 30):
-        with pytest.raises(BadInput, match="example id"):
+        with pytest.raises(errors.BadInput, match="example id"):
             thrifty.Source.from_frame(X, examples=ids, name="t")
     store = tmp_path / "s.db"
     life = thrifty.Lifetime(thrifty.Trees(learner=thrifty.trees.Paper()), store=store)
@@ -130,7 +115,9 @@ def test_ids_need_a_name_and_other_values_are_an_error(tmp_path):
     before = life.balance()
     other = X.copy()
     other.loc[7, "b"] = not X["b"][7]
-    with pytest.raises(ChangedValue, match=r"b of example '7' .* is [01] in the store and [01]"):
+    with pytest.raises(
+        errors.ChangedValue, match=r"b of example '7' .* is [01] in the store and [01]"
+    ):
         life.learn(
             "two",
             thrifty.Source.from_frame(other, examples=range(30), name="t"),
@@ -144,23 +131,18 @@ def test_ids_need_a_name_and_other_values_are_an_error(tmp_path):
 def test_a_lifetime_is_whole_in_its_store(tmp_path):
     store = tmp_path / "s.db"
     prices = thrifty.PriceList({"a": 2, "b": 3}, fees={"draw": (5, ["a"])}, currency="EUR")
-    made = thrifty.Lifetime(
-        thrifty.Trees(max_depth=2),
-        store=store,
-        prices=prices,
-        agnostic=thrifty.agnostic.Restart(3),
-        budget=thrifty.Budget(total="40 EUR"),
-        random_state=7,
-    )
+    money = {"prices": prices, "budget": thrifty.Budget(total="40 EUR")}
+    how = {"agnostic": thrifty.agnostic.Restart(3), "random_state": 7}
+    made = thrifty.Lifetime(thrifty.Trees(max_depth=2), store=store, **money, **how)
     for life in (thrifty.Lifetime.open(store), thrifty.Lifetime(store=store)):
         assert life.family == made.family and life.agnostic == thrifty.agnostic.Restart(3)
         assert life.budget == thrifty.Budget(total="40 EUR")
         assert life.prices.currency == "EUR" and life.prices.price(["a", "b"]) == 10
-    with pytest.raises(BadParameter, match="change"):
+    with pytest.raises(errors.BadParameter, match="change"):
         thrifty.Lifetime(
             thrifty.Trees(max_depth=2), store=store, agnostic=thrifty.agnostic.Restart(9)
         )
-    with pytest.raises(MixedCurrencies):
+    with pytest.raises(errors.MixedCurrencies):
         provider = FakeProvider()
         dollars = thrifty.PriceList(1, currency="USD")
         made.learn("x", provider.source(["p", "q"], ["a"], prices=dollars), [0, 1])
@@ -169,7 +151,7 @@ def test_a_lifetime_is_whole_in_its_store(tmp_path):
         ("budget", "90 EUR")
     ]
     assert thrifty.Lifetime.open(store).budget == thrifty.Budget(total="90 EUR")
-    with pytest.raises(StoreError, match="no store at"):
+    with pytest.raises(errors.StoreError, match="no store at"):
         thrifty.Lifetime.open(tmp_path / "typo.db")
     assert not (tmp_path / "typo.db").exists()
 
@@ -178,7 +160,7 @@ def test_a_quote_buys_and_settles_nothing():
     provider = FakeProvider(idempotent=True, faults=["error-after"])
     life = thrifty.Lifetime(thrifty.Trees(max_depth=2, learner=thrifty.trees.Paper()), budget=AMPLE)
     source = provider.source(IDS, NAMES, prices=2, attempts=1)
-    with pytest.raises(thrifty.errors.PurchaseInDoubt):
+    with pytest.raises(errors.PurchaseInDoubt):
         life.learn("t", source, labels(provider))
     reserved, calls = life.balance().reserved, provider.calls
     assert reserved > 0
@@ -199,12 +181,12 @@ def test_features_grow_may_miss_and_come_in_any_order(tmp_path):
     for name, y in (("one", X["a"] & X["b"]), ("two", X["h"] & X["b"]), ("three", X["a"] & X["b"])):
         few = X[["b", "h", "a"]]
         assert (again.predict(name, few).values == y.to_numpy()).all()
-    with pytest.raises(FeaturesChanged, match="'h'|'b'"):
+    with pytest.raises(errors.FeaturesChanged, match="'h'|'b'"):
         again.predict("two", X[["a"]])
     powers = thrifty.Lifetime(thrifty.Monomials(4))
     Z = pandas.DataFrame(np.random.default_rng(0).uniform(1, 2, (80, 4)), columns=list("abcd"))
     powers.learn("one", Z, Z["a"] * Z["b"] ** 2)
-    with pytest.raises(FeaturesChanged, match="needs all"):
+    with pytest.raises(errors.FeaturesChanged, match="needs all"):
         powers.learn("two", Z[list("abc")], Z["a"])
 
 
@@ -217,10 +199,10 @@ def test_labels_are_no_features(tmp_path):
     def source():
         return thrifty.Source.from_frame(X, examples=ids, name="ward")
 
-    with pytest.warns(LabelLeftOut, match="ill"):
+    with pytest.warns(errors.LabelLeftOut, match="ill"):
         first = life.learn("ill", source(), X["ill"])
     assert first.left_out == ("ill",) and "ill" not in first.receipt.per_feature
-    with pytest.warns(LabelLeftOut, match="ill, dead"):
+    with pytest.warns(errors.LabelLeftOut, match="ill, dead"):
         second = life.learn("dead", source(), X["dead"])
     assert not {"ill", "dead"} & set(second.receipt.per_feature)
     with warnings.catch_warnings():
@@ -259,7 +241,7 @@ def test_avoided_and_everything_count_what_could_be_bought():
     few = life.learn("few", table(60), (X["a"] & X["b"])[:60].to_numpy(), features=["a", "b", "c"])
     assert (few.receipt.cells, few.receipt.avoided_cells) == (180, 0)
     assert (life.balance().everything_cells, life.balance().everything) == (180, 360.0)
-    with pytest.warns(LabelLeftOut):
+    with pytest.warns(errors.LabelLeftOut):
         ill = life.learn("ill", table(100), X["ill"]).receipt
     assert ill.cells + ill.avoided_cells == 100 * 8 - 180
     assert (life.balance().everything_cells, life.balance().everything) == (800, 1600.0)
@@ -282,7 +264,7 @@ def test_kinds_of_features_are_the_lifetimes(kept, tmp_path):
     assert (life.predict("t", X).values == y).mean() > 0.95
     life.learn("u", X, ~y)
     assert (life.predict("u", X.astype({"zip": str})).values == ~y).mean() > 0.95
-    with pytest.raises(BadParameter, match=r"life\.change\(kinds="):
+    with pytest.raises(errors.BadParameter, match=r"life\.change\(kinds="):
         life.learn("v", X, y, kinds={"zip": "number"})
     assert "v" not in life and life._kinds == {"zip": "category"}
     life.learn("w", X, y, kinds={"age": "number"})

@@ -59,17 +59,14 @@ def billed_by_orders(provider):
 
 BILLED = {"plain": billed_singly, "orders": billed_by_orders}
 WALK = ["learn", "predict", "quote", "reopen", "learn", "short of money", "forget"]
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(WALK),
-        st.sampled_from(sorted(FAMILIES)),
-        st.integers(0, 4),  # the feature that is the label, or which task
-        st.integers(3, 9),  # how many columns there are by now
-        st.integers(0, 2**32).map(random.Random),
-    ),
-    min_size=2,
-    max_size=9,
+STEP = st.tuples(
+    st.sampled_from(WALK),
+    st.sampled_from(sorted(FAMILIES)),
+    st.integers(0, 4),  # the feature that is the label, or which task
+    st.integers(3, 9),  # how many columns there are by now
+    st.integers(0, 2**32).map(random.Random),
 )
+STEPS = st.lists(STEP, min_size=2, max_size=9)
 
 
 class Walk:
