@@ -59,7 +59,7 @@ def test_a_table_gives_what_the_frame_gives(source, frame):
 
 
 def test_only_the_columns_that_are_looked_at_are_read(source, monkeypatch):
-    table = source(boolean=FEATURES)
+    table = source()
     asked = []
     fetch = table.fetch
     monkeypatch.setattr(table, "fetch", lambda names: asked.extend(names) or fetch(names))
@@ -70,8 +70,8 @@ def test_only_the_columns_that_are_looked_at_are_read(source, monkeypatch):
 
 
 def test_a_broken_promise_names_the_value(source):
-    with pytest.raises(BadInput, match="'age' must be 0 or 1"):
-        Cells(source(boolean=True)).get([0], [3])
+    with pytest.raises(BadInput, match="'age' must be yes or no"):
+        Cells(source(kinds={"age": "boolean"})).get([0], [3])
 
 
 def test_a_column_that_is_not_there(source):

@@ -59,7 +59,8 @@ def of_duckdb(table, path):
     head, block, where = 3 * 4096, 262_144, {}  # bytes before the first block, and of each
     for name, group, at in segments:
         where.setdefault((name, group), set()).add(head + at * block)
-    return lambda: thrifty.Source.from_sql(f"duckdb:///{path}", "t", boolean=False), where
+    numbers = dict.fromkeys(COLUMNS, "number")  # else the first rows say whether they are bits
+    return lambda: thrifty.Source.from_sql(f"duckdb:///{path}", "t", kinds=numbers), where
 
 
 @pytest.mark.parametrize("kind", [of_parquet, of_duckdb])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from thrifty.lifetime import Lifetime
     from thrifty.stores.pages import SqlPages
 
-_COMMON = {"id", "name", "features", "without", "boolean", "kinds", "allow_missing"}
+_COMMON = {"id", "name", "features", "without", "kinds", "allow_missing"}
 #: of a table that is read as a whole
 _WHOLE = {"na", "censored", "duplicates", "gaps_known"}
 _CALL = {
@@ -175,7 +175,7 @@ def _is_default(file: TaskFile) -> bool:
 
 def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSource:
     given = file.source
-    _only(given, {"csv"} | _WHOLE | (_COMMON - {"boolean"}), "source")
+    _only(given, {"csv"} | _WHOLE | _COMMON, "source")
     frame = _with_ids(read_csv(file.folder / given["csv"]), given, str(given["csv"]))
     ids = _ids(frame, given, str(given["csv"]))
     aside = {*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])}
@@ -338,7 +338,6 @@ def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
         path,
         features=given.get("features"),
         without=aside,
-        boolean=given.get("boolean"),
         allow_missing=_gaps(file),
         kinds=given.get("kinds"),
     )
@@ -362,7 +361,6 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
         given["table"],
         features=given.get("features"),
         without=[*labels, *given.get("without", ())],
-        boolean=given.get("boolean"),
         allow_missing=_gaps(file),
         kinds=given.get("kinds"),
         **common,
@@ -370,9 +368,7 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
     columns: Fields = {}
     if labels:
         # label columns are read like features and never handed to a learner
-        beside: Any = Source.from_sql(
-            given["sql"], given["table"], features=labels, boolean=False, **common
-        )
+        beside: Any = Source.from_sql(given["sql"], given["table"], features=labels, **common)
         columns = {c: [_plain(v) for v in v] for c, v in zip(labels, beside.fetch(labels))}
     return OpenedSource(source, source.examples or (), columns)
 

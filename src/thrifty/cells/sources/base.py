@@ -306,7 +306,6 @@ class Source(ABC):
         *,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
-        boolean: bool | Collection[str] | None = None,
         allow_missing: bool = False,
         kinds: KindsLike = None,
     ) -> Source:
@@ -316,21 +315,14 @@ class Source(ABC):
         ----------
         features, without : sequence of str or None and collection of str
             the columns to use (None: all), and those to leave out
-        boolean : bool, collection of str or None
-            which features are Boolean; None: those that hold only 0 and 1
         kinds : mapping or None
             ``{name: "number" | "boolean" | "category" | [categories]}``; columns of text are
-            categories without being told
+            categories without being told, those that hold only 0 and 1 are Boolean
         """
         from thrifty.cells.sources.parquet import ParquetSource
 
         return ParquetSource(
-            path,
-            features=features,
-            without=without,
-            boolean=boolean,
-            allow_missing=allow_missing,
-            kinds=kinds,
+            path, features=features, without=without, allow_missing=allow_missing, kinds=kinds
         )
 
     @staticmethod
@@ -341,7 +333,6 @@ class Source(ABC):
         id: str | None = None,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
-        boolean: bool | Collection[str] | None = None,
         schema: str | None = None,
         name: str | None = None,
         allow_missing: bool = False,
@@ -362,7 +353,7 @@ class Source(ABC):
             none: its rows have places, and come in the order in which they were written
         name : str or None
             of the source that the ids are ids of; the table's name where it is left out
-        features, without, boolean, kinds : as there
+        features, without, kinds : as there
             as in :meth:`from_parquet`
         values : str
             "fixed" or "newest", as in :meth:`from_array`
@@ -370,8 +361,8 @@ class Source(ABC):
         from thrifty.cells.sources.sql import sql_source
 
         made = sql_source(
-            database, table, id=id, features=features, without=without, boolean=boolean,
-            schema=schema, name=name, allow_missing=allow_missing, kinds=kinds,
+            database, table, id=id, features=features, without=without, schema=schema, name=name,
+            allow_missing=allow_missing, kinds=kinds,
         )  # fmt: skip
         made.values = checked_values(values)
         return made

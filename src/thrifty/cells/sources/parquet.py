@@ -37,7 +37,6 @@ _KEPT = 512 * 2**20
 class ToldColumns(TypedDict, total=False):
     """What a user says of the columns of a table."""
 
-    boolean: bool | Collection[str] | None
     allow_missing: bool
     kinds: KindsLike
 
@@ -56,8 +55,7 @@ class ColumnSource(Source):
 
     def __init__(
         self, n_examples: int, names: Sequence[str], where: str, *,
-        boolean: bool | Collection[str] | None = None, allow_missing: bool = False,
-        kinds: KindsLike = None,
+        allow_missing: bool = False, kinds: KindsLike = None,
     ) -> None:  # fmt: skip
         if n_examples == 0 or len(names) == 0:
             raise BadInput(
@@ -66,16 +64,12 @@ class ColumnSource(Source):
             )
         told = read_kinds(kinds, names)
         found = {name: self.kind_of(name) for name in names if name not in told}
-        if boolean is None:
-            bits = self._bits(names, found, where)
-        elif isinstance(boolean, bool):
-            bits = np.full(len(names), boolean)
-        else:
-            bits = np.isin(np.array(names, dtype=object), list(boolean))
+        bits = self._bits(names, found, where)
         for name, said in told.items():
             bits[names.index(name)] = said == "boolean"
         super().__init__(n_examples, names, bits)
-        self._told = told
+        # a number that is said to be one is read as it is
+        self._told = {n: k for n, k in told.items() if (k, self.kind_of(n)) != ("number", "number")}
         # Text is a category; its values are known once its column was read.
         self._found: dict[int, tuple[str, ...]] = {}
         for f, name in enumerate(names):
