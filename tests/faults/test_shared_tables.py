@@ -227,3 +227,4 @@ def test_a_value_that_is_refused_is_not_booked(tmp_path, paid):
     assert life.balance().spent - before == one.cost == 2 * paid and two.cost == 0
     assert life.bill()["cost"].sum() == life.balance().spent
     assert two.next.feature == "x2"
+    assert life.ask("ill", id="p1").known == {"x2": 1.5}

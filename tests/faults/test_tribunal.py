@@ -1,14 +1,22 @@
 """The tribunal in short, and that it finds what it is there to find."""
 
+import random
+import time
+
 import pytest
 
+from tests.market import seller
 from tests.tribunal import Tribunal
 from tests.tribunal.history import again_too_early, most_billed
 from tests.tribunal.provider_process import Faults
-from thrifty.cells import Answered
+from tests.tribunal.rooms import FEATURES, WINDOW, make_room
+from tests.tribunal.tribunal import _Session
+from tests.tribunal.worker import open_lifetime
+from thrifty.cells import Answered, Cells
 from thrifty.cells.ledger import buying, settlement
 from thrifty.cells.ledger import next_calls as asking
 from thrifty.cells.sources.answered import FAILED
+from thrifty.errors import PurchaseInDoubt
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
@@ -90,6 +98,33 @@ def test_it_finds_examples_of_a_call_whose_end_is_unknown_taken_for_known(
         ).run().sound  # fmt: skip
 
     assert not all(is_sound(seed) for seed in range(3, 9))
+
+
+def test_its_user_knows_which_cells_of_a_call_were_on_no_bill(fast_path):
+    """Of a call whose answer nobody heard one example had failed: the next bill of it is a new one.
+
+    In one of 1,800 kills the user took that bill for the first one's and resolved "not billed".
+    """
+    room = make_room(
+        str(fast_path / "s.db"), fast_path / "bill.log", random.Random(0), 12, provider="plain",
+        money="window", says="below", parts=True, mixed=False, jumps=False,
+    )  # fmt: skip
+    session, bills = _Session(Tribunal(), room, fast_path / "notes", False), []
+    life = open_lifetime(room, None)
+
+    def cut(*_):
+        raise ConnectionResetError
+
+    source = seller(cut, room.examples, FEATURES, prices=room.prices[0], attempts=1)
+    for rows, billed in (([0, 1], ["p1"]), ([0], ["p0"])):
+        with pytest.raises(PurchaseInDoubt):
+            Cells(source, ledger=life.ledger, task=f"t{rows}").get(rows, [FEATURES.index("f5")])
+        costs = dict.fromkeys(billed, 5_450_000)
+        bills.append({"t": time.time(), "ids": billed, "names": ["f5"], "costs": costs})
+        (purchase,) = life.ledger.open_purchases()
+        session._resolve_one(life, purchase, bills)
+        time.sleep(WINDOW + 0.1)  # what was told has expired
+    assert life.balance().spent == 2 * 5.45
 
 
 def test_a_history_is_read_cell_by_cell():

@@ -323,8 +323,11 @@ class _Session:
                 os._exit(0)
 
     def _given_up(self) -> Counter[tuple[str, str]]:
-        given = [note["text"] for note in read_log(self.notes) if note["kind"] == "given up"]
-        return Counter((example, name) for cells in given for example, name in cells)
+        return self._noted("given up")
+
+    def _noted(self, kind: str) -> Counter[tuple[str, str]]:
+        noted = [note["text"] for note in read_log(self.notes) if note["kind"] == kind]
+        return Counter((example, name) for cells in noted for example, name in cells)
 
     def _resolve(self) -> None:
         """What a truthful user does: look every open purchase up at the provider.
@@ -366,8 +369,18 @@ class _Session:
             else:
                 life.ledger.resolve(purchase.id, "billed", values, cost=cost)
                 write_note(self.notes, "resolved", "billed")
+                self._note_what_was_not_billed(purchase, cells, bills)
         except BadInput:  # somebody was quicker
             write_note(self.notes, "resolved", "too late")
+
+    def _note_what_was_not_billed(
+        self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
+    ) -> None:
+        """Of a call whose answer nobody heard one example may have failed and cost nothing."""
+        mine = self._own_bills(purchase, cells, bills)
+        if self.room.parts and purchase.status == "doubt" and mine:
+            off = [(e, f) for e, f in cells if e not in mine[-1]["ids"]]
+            write_note(self.notes, "not on the bill", off)
 
     def _real_cost(
         self, purchase: OpenPurchase, cells: list[tuple[str, str]], bills: list[Fields]
@@ -396,10 +409,10 @@ class _Session:
         """While a purchase is open nobody else may buy its cells: a later bill is its own."""
         if self.room.parts or (self.room.valid and self.room.jumps):
             # a bill may have been for nothing; and no clock of a worker says when it was
-            name = cells[0][1]
+            name, off = cells[0][1], self._noted("not on the bill")
             return any(
                 sum(e in b["ids"] and name in b["names"] for b in bills)
-                > self._written_down(e, name)
+                > self._written_down(e, name) - off[e, name]
                 for e in {e for e, _ in cells}
             )
         if self.room.valid:
