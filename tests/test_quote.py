@@ -4,6 +4,7 @@ import json
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import thrifty
@@ -246,7 +247,6 @@ def test_budgets_numbers_and_categories_are_quoted():
     assert life.quote("few", X, y).scratch_cost_at_most == 200
     dose = life.quote("dose", X, np.nan_to_num(X[:, 2]) + 0.25, spend=150)
     assert 0 < dose.cost <= 150
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=NAMES).assign(ward=np.where(y, "north", "south"))
     said = life.quote("where", frame, y, spend="10 %")
     assert 0 < said.cost <= said.spend and json.dumps(said.to_dict())
@@ -264,7 +264,6 @@ def test_bad_money_is_refused_as_learn_refuses_it():
 
 
 def test_the_command_quotes_and_writes_nothing(tmp_path):
-    pd = pytest.importorskip("pandas")
     X, y = clinic_rows(120)
     table, file = tmp_path / "patients.csv", tmp_path / "clinic.toml"
     frame = pd.DataFrame(X.round(3), columns=NAMES).assign(ill=y.astype(int))

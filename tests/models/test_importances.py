@@ -1,6 +1,7 @@
 """What a model says of its features, and tools that look into it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -11,7 +12,6 @@ from thrifty.errors import BadInput
 
 
 def people(n=400, seed=0):
-    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -113,7 +113,6 @@ def test_shaps_tree_explainer():
 
 def test_what_was_bought_on_some_rows_only_is_measured_there():
     """A free column on all rows, a test that tells more on a few: both figures are of those."""
-    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     free, test = rng.normal(size=(2, 900))
     y = rng.random(900) < 1 / (1 + np.exp(-(0.7 * free + 2.5 * test)))

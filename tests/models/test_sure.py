@@ -12,12 +12,7 @@ from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.asking.stored import ladder_from_dict, ladder_to_dict
 from thrifty.models.asking.walk import ask_in_order, ladder_of
-from thrifty.models.fits.calibration import (
-    Scaling,
-    fit_scaling,
-    fit_scaling_cautiously,
-    most_supported,
-)
+from thrifty.models.fits import calibration
 
 
 def test_the_likeliest_class_must_be_beyond_p_as_it_is_and_weighted_equally():
@@ -140,9 +135,9 @@ def test_no_more_is_stated_than_the_rows_at_the_top_support():
     true = np.where(z > 1, 0.7, 1 / (1 + np.exp(-z)))  # the surest rows have noisy labels
     y = (rng.random(4000) < true).astype(int)
     p = np.column_stack([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))])
-    said = fit_scaling_cautiously(p, y, np.ones(4000))
+    said = calibration.fit_scaling_cautiously(p, y, np.ones(4000))
     top = said(p)[z > 3, 1]
-    slope_alone = fit_scaling(p, y, np.ones(4000))(p)[z > 3, 1]
+    slope_alone = calibration.fit_scaling(p, y, np.ones(4000))(p)[z > 3, 1]
     assert y[z > 3].mean() < 0.8 < 0.85 < slope_alone.mean()
     assert top.mean() < slope_alone.mean() - 0.05
     # rows keep their order, and the other class says what it did
@@ -156,14 +151,14 @@ def test_a_top_of_few_rows_says_less_and_of_rows_that_stand_for_many_still_less(
     y = np.ones(12, dtype=np.int64)
     others = np.tile([[0.95, 0.05]], (12, 1)), np.zeros(12, dtype=np.int64)
     both = np.vstack([p, others[0]]), np.concatenate([y, others[1]])
-    alike = most_supported(*both, np.ones(24))
-    weighing = most_supported(*both, np.repeat([1.0, 3.0], 12))
+    alike = calibration.most_supported(*both, np.ones(24))
+    weighing = calibration.most_supported(*both, np.repeat([1.0, 3.0], 12))
     assert alike.tolist() == [12 / 13, 12 / 13]
     assert weighing.tolist() == [36 / 37, 12 / 15]
 
 
 def test_several_classes_share_what_the_likeliest_may_not_have():
-    capped = Scaling(1.0, np.zeros(3), np.array([0.6, 0.9, 0.9]))
+    capped = calibration.Scaling(1.0, np.zeros(3), np.array([0.6, 0.9, 0.9]))
     got = capped(np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1]]))
     assert np.allclose(got, [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]], atol=1e-3)
 

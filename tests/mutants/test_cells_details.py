@@ -1,6 +1,7 @@
 """Details of cells, prices and sources, each of which a small change would break unnoticed."""
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 
@@ -131,7 +132,6 @@ def test_nothing_masked_changes_nothing():
 
 
 def test_kinds_of_columns_behind_a_text_are_looked_at(tmp_path):
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"colour": ["r", "g"] * 4, "ill": [True, False] * 4, "n": range(8)})
     frame.to_parquet(tmp_path / "t.parquet")
     source = Source.from_parquet(tmp_path / "t.parquet")
@@ -139,7 +139,6 @@ def test_kinds_of_columns_behind_a_text_are_looked_at(tmp_path):
 
 
 def test_a_frame_without_rows_is_refused_as_one_without_columns_is():
-    pandas = pytest.importorskip("pandas")
     for frame in (pandas.DataFrame({"a": []}), pandas.DataFrame(index=[0, 1])):
         with pytest.raises(thrifty.errors.BadInput, match="at least one example and one feature"):
             Source.from_frame(frame)
@@ -228,7 +227,6 @@ def test_messages_show_five_categories_and_four_limits():
 
 
 def test_ends_that_a_wide_file_states_are_believed_without_reading_it(tmp_path, monkeypatch):
-    pandas = pytest.importorskip("pandas")
     values = np.zeros((4, 300))
     values[2, 299] = 7
     pandas.DataFrame(values, columns=[f"f{i}" for i in range(300)]).to_parquet(tmp_path / "x.pq")

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import thrifty
 from thrifty import kernels
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.ledger.meter import Meter
@@ -43,17 +42,6 @@ def test_owned_cells_are_reused_once_each_where_everything_is_owned():
         meter.charge(np.array([1]), which)
     assert meter.reused_per_feature.tolist() == [0, 2]
     assert meter.bought_per_feature.sum() == 0 and meter.max_per_example() == 0
-
-
-def test_the_third_task_over_a_source_pays_for_nothing_that_the_first_bought():
-    random = np.random.default_rng(0)
-    table = random.random((200, 12)) < 0.5
-    source = Source.from_array(table)
-    life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
-    first = life.learn("first", source, table[:, 3])
-    life.learn("second", source, table[:, 5])
-    assert first.receipt.cells > 0
-    assert life.learn("third", source, table[:, 3]).receipt.cells == 0
 
 
 def test_a_table_that_one_task_looked_at_keeps_its_columns_and_no_more():

@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import pandas
 import pytest
 
 import thrifty
@@ -21,7 +22,6 @@ NAMES = ["age", "pulse", "na", "k"]
 
 
 def learned(store=None, prices=None):
-    pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(160, 4))
     frame = pandas.DataFrame(X, columns=NAMES)
@@ -83,7 +83,6 @@ def test_it_asks_until_every_task_has_stopped_and_says_why(life):
 
 
 def test_one_task_asks_and_answers_as_a_prediction_does(life):
-    pandas = pytest.importorskip("pandas")
     made = life.predict("ill", pandas.DataFrame([ROW]), stop=thrifty.Sure(0.8))
     interview = life.ask("ill", stop=thrifty.Sure(0.8))
     asked = walked(interview, ROW)
@@ -102,7 +101,6 @@ def test_what_is_told_is_owned_and_paid_only_where_said(place):
     interview.tell(ROW[paid], paid=True)
     assert interview.cost == 2.0 and life.balance().spent == before + 2
     assert life.bill()["cost"].sum() == pytest.approx(life.balance().spent)
-    pandas = pytest.importorskip("pandas")
     row = thrifty.Source.from_frame(pandas.DataFrame([ROW]), examples=["p900"], name="ward")
     assert life.predict("ill", row).receipt.reused_cells == 2
 
@@ -149,7 +147,6 @@ def test_a_value_is_booked_and_kept_or_neither(place, monkeypatch):
 
 def test_it_begins_with_what_is_owned_of_the_example(place):
     """Whatever bought it: no cell is asked for twice, and words stay words."""
-    pandas = pytest.importorskip("pandas")
     with thrifty.Lifetime.open(place) as life:
         row = thrifty.Source.from_frame(pandas.DataFrame([ROW]), examples=["p902"], name="ward")
         life.predict("stroke", row)

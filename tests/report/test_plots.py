@@ -10,21 +10,13 @@ import thrifty
 from tests.loops import paper
 from thrifty.cells import Receipt
 from thrifty.report import LifetimeView, pictures_of, save_pictures, view_of
+from thrifty.report import pictures as pics
 from thrifty.report.ink import figure
-from thrifty.report.pictures import (
-    PICTURES,
-    QualityPoint,
-    _draw_quality,
-    expenses_of,
-    prediction_prices,
-    quality_of,
-    spending_of,
-)
 from thrifty.report.view import TaskView
 
 
 def test_the_bill_is_the_lifetimes(life: thrifty.Lifetime, view: LifetimeView) -> None:
-    curve = spending_of(view).curve
+    curve = pics.spending_of(view).curve
     assert curve[-1] == sum(task.receipt.cells for task in life.tasks)
     assert (np.diff(curve) >= 0).all()
 
@@ -33,11 +25,14 @@ def test_updates_are_on_the_bill_so_far() -> None:
     task = TaskView("a", "bought", Receipt(8, 20.0, 0, 0, 2, 10, 2))
     again = {"task": "a@2", "route": "update", "cost": 5.0, "cells": 1}
     asked = {"task": "a", "route": "prediction", "cost": 7.0, "cells": 1}
-    assert spending_of(LifetimeView(tasks=(task,), beside=(asked, again))).curve == (20.0, 25.0)
+    assert pics.spending_of(LifetimeView(tasks=(task,), beside=(asked, again))).curve == (
+        20.0,
+        25.0,
+    )
 
 
 def test_spending_by_feature_adds_up(view: LifetimeView) -> None:
-    spends = expenses_of(view, most=5)
+    spends = pics.expenses_of(view, most=5)
     assert len(spends) == 6 and spends[-1].name == "the other 55"
     assert sum(s.cost for s in spends) == view.cells
     assert spends[0].cost >= spends[4].cost
@@ -51,17 +46,18 @@ def test_only_what_is_not_drawn_is_said_not_to_be_shown(bought: int, said: bool)
     (picture,) = [p for p in pictures_of(view) if p.name == "expenses"]
     assert ("Not shown: the other 2," in picture.caption) == said
     assert ("Not shown" in picture.caption) == said
-    names = [spend.name for spend in expenses_of(view)]
+    names = [spend.name for spend in pics.expenses_of(view)]
     assert names.index("item 2") < names.index("item 10")  # as people count
 
 
 def test_a_legend_stays_inside_its_picture() -> None:
     points = [
-        QualityPoint(f"will come back within thirty days {i}", 0.5, 0.4, 0.7, 0.3) for i in range(4)
+        pics.QualityPoint(f"will come back within thirty days {i}", 0.5, 0.4, 0.7, 0.3)
+        for i in range(4)
     ]
     drawn = figure()
     axes = drawn.subplots()
-    _draw_quality(axes, points, "average precision on held-out rows")
+    pics._draw_quality(axes, points, "average precision on held-out rows")
     drawn.canvas.draw()
     box = axes.get_legend().get_window_extent()
     assert box.x0 >= 0 and box.x1 <= drawn.bbox.x1
@@ -73,19 +69,19 @@ def test_expenses_are_lines_of_the_bill_and_sum_to_what_was_spent() -> None:
     X = pd.DataFrame([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0]], columns=["a", "b", "c"])
     life = thrifty.Lifetime(paper(3), prices=prices)
     life.learn("both", X, [0, 0, 1, 0])
-    found = expenses_of(view_of(life))
+    found = pics.expenses_of(view_of(life))
     assert [one.name for one in found] == ["panel", "c"]
     assert sum(one.cost for one in found) == life.balance().learning == 44.0
 
 
 def test_a_tree_that_fits_its_own_rows_says_nothing_of_others(view: LifetimeView) -> None:
-    assert quality_of(view) == []
+    assert pics.quality_of(view) == []
 
 
 def test_every_picture_is_drawn_with_labelled_axes(view: LifetimeView, tmp_path) -> None:
     pictures = pictures_of(view)
     assert tuple(p.name for p in pictures) == tuple(
-        n for n in PICTURES if n not in ("quality", "outcomes")
+        n for n in pics.PICTURES if n not in ("quality", "outcomes")
     )
     for picture in pictures:
         axes = figure().subplots()
@@ -104,7 +100,7 @@ def test_a_prediction_is_priced_by_the_order_that_is_charged() -> None:
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), prices=prices)
     life.learn("both", X, [0, 0, 1, 0] * 3)
     life.predict("both", pd.DataFrame([[1, 1], [1, 0]], columns=["tsh", "t4"]))
-    (price,) = prediction_prices(view_of(life))
+    (price,) = pics.prediction_prices(view_of(life))
     assert (price.at_most, price.charged) == (5.0, 5.0)
 
 
@@ -112,7 +108,7 @@ def test_numbers_are_measured() -> None:
     X = np.random.default_rng(0).normal(size=(200, 3))
     life = thrifty.Lifetime(random_state=0)
     life.learn("dose", X, X[:, 0] + 0.1 * X[:, 1], spend="100 %")
-    (point,) = quality_of(view_of(life))
+    (point,) = pics.quality_of(view_of(life))
     assert point.quality > 0.8 and point.low < point.quality and point.guessing == 0.0
 
 

@@ -9,54 +9,37 @@ from hypothesis import strategies as st
 from tests.trees.definitions import conflict, induce, is_grown_from, is_grown_from_prefixes
 from tests.trees.strategies import skeletons, trees
 from thrifty.errors import BadInput
+from thrifty.trees import tree as ops
 from thrifty.trees.growing import Suggested
-from thrifty.trees.tree import (
-    EMPTY,
-    Leaf,
-    Node,
-    Split,
-    affix,
-    build,
-    depth,
-    features_of,
-    internal_nodes,
-    is_prefix,
-    relabel,
-    size,
-    skeleton,
-    stump,
-    subtree,
-    tree_from_dict,
-)
 
 
 def leaves(tree, path=()):
     """Every leaf with its position."""
-    if isinstance(tree, Leaf):
+    if isinstance(tree, ops.Leaf):
         return [(path, tree)]
     return leaves(tree.false, (*path, False)) + leaves(tree.true, (*path, True))
 
 
 def prefixes(tree):
     """Pref(tree): every pruning, the tree itself among them."""
-    if isinstance(tree, Leaf):
-        return {EMPTY, tree}
+    if isinstance(tree, ops.Leaf):
+        return {ops.EMPTY, tree}
     sides = itertools.product(prefixes(tree.false), prefixes(tree.true))
-    return {EMPTY} | {Node(tree.split, a, b) for a, b in sides}
+    return {ops.EMPTY} | {ops.Node(tree.split, a, b) for a, b in sides}
 
 
 def closure(metafeatures, most_nodes):
     """DT(F) up to a size: what affix and label reach from the empty leaf."""
-    found, frontier = {EMPTY}, [EMPTY]
+    found, frontier = {ops.EMPTY}, [ops.EMPTY]
     while frontier:
         tree = frontier.pop()
         for path, leaf in leaves(tree):
-            if leaf != EMPTY:
+            if leaf != ops.EMPTY:
                 continue
-            grown = [affix(tree, path, Leaf(y)) for y in (0, 1)]
-            grown += [affix(tree, path, f) for f in metafeatures]
+            grown = [ops.affix(tree, path, ops.Leaf(y)) for y in (0, 1)]
+            grown += [ops.affix(tree, path, f) for f in metafeatures]
             for new in grown:
-                if new not in found and size(new) <= most_nodes:
+                if new not in found and ops.size(new) <= most_nodes:
                     found.add(new)
                     frontier.append(new)
     return found
@@ -65,15 +48,17 @@ def closure(metafeatures, most_nodes):
 @given(trees(), skeletons(), st.sampled_from([0, 1]))
 def test_affix_and_label(tree, other, y):
     for path, leaf in leaves(tree):
-        if leaf != EMPTY:
+        if leaf != ops.EMPTY:
             with pytest.raises(BadInput, match="expected an empty leaf"):
-                affix(tree, path, other)
+                ops.affix(tree, path, other)
             with pytest.raises(BadInput, match="expected an empty leaf"):
-                affix(tree, path, Leaf(y))
+                ops.affix(tree, path, ops.Leaf(y))
             continue
-        hung, named = affix(tree, path, other), affix(tree, path, Leaf(y))
-        assert subtree(hung, path) == other and subtree(named, path) == Leaf(y)
-        assert size(hung) == size(tree) + size(other) and size(named) == size(tree)
+        hung, named = ops.affix(tree, path, other), ops.affix(tree, path, ops.Leaf(y))
+        assert ops.subtree(hung, path) == other and ops.subtree(named, path) == ops.Leaf(y)
+        assert ops.size(hung) == ops.size(tree) + ops.size(other) and ops.size(named) == ops.size(
+            tree
+        )
         elsewhere = [(at, what) for at, what in leaves(tree) if at != path]
         assert [(at, what) for at, what in leaves(named) if at != path] == elsewhere
         assert [(at, w) for at, w in leaves(hung) if at[: len(path)] != path] == elsewhere
@@ -81,9 +66,9 @@ def test_affix_and_label(tree, other, y):
 
 @given(trees(depth=2, n_features=2), trees(depth=3, n_features=2))
 def test_is_prefix_is_membership_in_pref(small, large):
-    assert is_prefix(small, large) == (small in prefixes(large))
+    assert ops.is_prefix(small, large) == (small in prefixes(large))
     for pruned in itertools.islice(prefixes(large), 20):
-        assert is_prefix(pruned, large)
+        assert ops.is_prefix(pruned, large)
 
 
 @given(skeletons(n_features=3), st.lists(skeletons(n_features=3), max_size=4))
@@ -93,7 +78,7 @@ def test_induced_is_conflict_and_induce(tree, metafeatures):
         suggested = Suggested(metafeatures)
         asked = set()
         for i in range(len(path)):
-            node = subtree(tree, path[:i])
+            node = ops.subtree(tree, path[:i])
             suggested.follow(path[:i], node.split)
             asked.add(node.split.feature)
         laid = {
@@ -112,15 +97,15 @@ def test_dt_of_f_is_the_closure(metafeatures, data):
     reached = closure(metafeatures, 3)
     for tree in itertools.islice(reached, 60):
         assert is_grown_from(tree, metafeatures)
-    other = data.draw(trees(n_features=3, depth=2).filter(lambda t: size(t) <= 3))
+    other = data.draw(trees(n_features=3, depth=2).filter(lambda t: ops.size(t) <= 3))
     assert is_grown_from(other, metafeatures) == (other in reached)
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(skeletons(n_features=3, depth=2), min_size=1, max_size=2), st.data())
 def test_dt_of_prefixes_is_the_closure_of_prunings(metafeatures, data):
-    pruned = {p for f in metafeatures for p in prefixes(f) if isinstance(p, Node)}
-    other = data.draw(trees(n_features=3, depth=2).filter(lambda t: size(t) <= 3))
+    pruned = {p for f in metafeatures for p in prefixes(f) if isinstance(p, ops.Node)}
+    other = data.draw(trees(n_features=3, depth=2).filter(lambda t: ops.size(t) <= 3))
     assert is_grown_from_prefixes(other, metafeatures) == is_grown_from(other, pruned)
     reached = closure(metafeatures, 3)
     assert all(is_grown_from_prefixes(tree, metafeatures) for tree in reached)
@@ -129,32 +114,32 @@ def test_dt_of_prefixes_is_the_closure_of_prunings(metafeatures, data):
 @given(trees())
 def test_counts_of_nodes_and_edges(tree):
     positions = [path for path, _ in leaves(tree)]
-    assert depth(tree) == max(map(len, positions))
-    assert size(tree) == len(positions) - 1 == len(list(internal_nodes(tree)))
-    splits = {path: node.split for path, node in internal_nodes(tree)}
-    assert features_of(tree) == {split.feature for split in splits.values()}
-    assert build(splits, dict(leaves(tree))) == tree
-    assert skeleton(tree) == build(splits, {})
-    assert relabel(relabel(tree, lambda y: f"class {y}"), lambda y: int(y[-1])) == tree
+    assert ops.depth(tree) == max(map(len, positions))
+    assert ops.size(tree) == len(positions) - 1 == len(list(ops.internal_nodes(tree)))
+    splits = {path: node.split for path, node in ops.internal_nodes(tree)}
+    assert ops.features_of(tree) == {split.feature for split in splits.values()}
+    assert ops.build(splits, dict(leaves(tree))) == tree
+    assert ops.skeleton(tree) == ops.build(splits, {})
+    assert ops.relabel(ops.relabel(tree, lambda y: f"class {y}"), lambda y: int(y[-1])) == tree
 
 
 @given(trees())
 def test_dict_and_back(tree):
-    assert tree_from_dict(tree.to_dict()) == tree
+    assert ops.tree_from_dict(tree.to_dict()) == tree
 
 
 def test_thresholds_travel_in_dicts():
-    tree = Node(Split(2, 0.75), Leaf("a", (3, 0)), Leaf("b"))
+    tree = ops.Node(ops.Split(2, 0.75), ops.Leaf("a", (3, 0)), ops.Leaf("b"))
     data = tree.to_dict()
-    assert data["threshold"] == 0.75 and tree_from_dict(data) == tree
-    assert tree_from_dict(data).false.counts == (3, 0)
+    assert data["threshold"] == 0.75 and ops.tree_from_dict(data) == tree
+    assert ops.tree_from_dict(data).false.counts == (3, 0)
 
 
 def test_a_node_without_a_branch_is_refused():
     with pytest.raises(BadInput, match="'feature', 'false' and 'true'"):
-        tree_from_dict({"feature": 1, "false": {}})
+        ops.tree_from_dict({"feature": 1, "false": {}})
 
 
 def test_below_a_leaf_there_is_nothing():
     with pytest.raises(BadInput, match="ends in a leaf"):
-        subtree(stump(1), (True, True))
+        ops.subtree(ops.stump(1), (True, True))
