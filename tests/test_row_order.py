@@ -18,7 +18,7 @@ TREES = thrifty.Trees(max_depth=3)
 
 
 def seed_of(life):
-    return life._state.settings.drawn_row_seed
+    return life._state.row_seed
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def everything(life):
     return (
         life.balance(), life._bill_rows(), list(life), life.family.to_dict(), life.budget,
         life["high"].versions, life["high"].monitor(), life.representation.to_dict(),
-        [p.id for p in life.ledger.open_purchases()], life._state.settings.drawn_row_seed,
+        [p.id for p in life.ledger.open_purchases()], life._state.row_seed,
         life["high"].model.to_dict(), life["low"].model.to_dict(),
     )  # fmt: skip
 

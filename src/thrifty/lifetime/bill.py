@@ -193,17 +193,13 @@ class Bills:
         total = None if budget is None else budget.limits("").total
         return self._state.saved.book.read(lambda pages: balance_of(pages, total))
 
-    def rows(self, tasks: Sequence[Learned]) -> list[Json]:
+    def rows(self) -> list[Json]:
         """Every line of the bill."""
-        rows = [task.bill_row() for task in tasks]
-        beside = self.beside(tasks)
-        return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in beside]
+        rows = [task.bill_row() for task in self._state.tasks.values()]
+        dated = self.beside()
+        return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in dated]
 
-    def lines(self, tasks: Sequence[Learned]) -> dict[str, list[tuple[str, int, float]]]:
-        """The bill line by line; see :func:`bill_lines`."""
-        return bill_lines([task.receipt for task in tasks], self.beside(tasks))
-
-    def frame(self, tasks: Sequence[Learned]) -> pandas.DataFrame:
+    def frame(self) -> pandas.DataFrame:
         """The same as a table of pandas."""
         try:
             import pandas
@@ -212,11 +208,11 @@ class Bills:
                 "life.bill() returns a pandas DataFrame and pandas is not installed. "
                 "Type: pip install 'thrifty[frames]'"
             ) from error
-        return pandas.DataFrame(self.rows(tasks))
+        return pandas.DataFrame(self.rows())
 
-    def beside(self, tasks: Sequence[Learned]) -> list[Json]:
+    def beside(self) -> list[Json]:
         """The lines that are no learned task; predictions with when, and how many examples."""
-        known = {task.name: task.receipt.cost for task in tasks}
+        known = {name: task.receipt.cost for name, task in self._state.tasks.items()}
 
         def work(pages: SqlPages) -> list[Json]:
             runs, heads = pages.predictions(), VersionPages(pages).heads()

@@ -311,7 +311,7 @@ def label_a_task(
     if most is not None:
         labels = reader(most)
     state.as_before(name, labels.cells, oracle.price, labels.told)
-    rng = np.random.default_rng(state.settings.drawn_row_seed)
+    rng = np.random.default_rng(state.row_seed)
     rows, weights = _draw_within(labels, cells, source, price, most, rng)
     codes = labels.get(rows)
     rows, weights, codes = rows[codes >= 0], weights[codes >= 0], codes[codes >= 0]

@@ -125,11 +125,10 @@ class Learning:
         quiet: bool = False,
     ) -> OpenTask:
         """A reader of what is known and owned now, the labels with what is of interest."""
-        now = self.state.now
         if together:
-            task = self._transactions.open_together(names, X, columns, now, said)
+            task = self._transactions.open_together(names, X, columns, said)
             return replace(task, labels=_each_with_positive(names, task.labels, said.positive))
-        task = self._transactions.open_task(names[0], X, columns[0], now, said, quiet=quiet)
+        task = self._transactions.open_task(names[0], X, columns[0], said, quiet=quiet)
         return replace(task, labels=with_positive(task.labels, said.positive))
 
     def _must_be_new(self, names: Sequence[str]) -> None:
@@ -149,14 +148,14 @@ class Learning:
         """Open, learn, commit; once more where another process added features meanwhile."""
         while True:
             self._must_be_new(names)
-            task, now = opened(), self.state.now
+            task = opened()
             self._check_limit(task, names)
             try:
                 with self._transactions.noting(task, None if bought is None else bought.cells):
                     every = self._found(names, task, family or self.state.family)
                     return self.state.booked(
                         task.cells,
-                        lambda: self._commit(names, columns, task, now, every, good, bought),  # noqa: B023
+                        lambda: self._commit(names, columns, task, every, good, bought),  # noqa: B023
                     )
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
@@ -209,7 +208,6 @@ class Learning:
         names: Sequence[str],
         columns: Sequence[LabelsLike],
         task: OpenTask,
-        now: Snapshot,
         every: Sequence[Found[object]],
         good: bool | None,
         bought: LabelledTask | None,
@@ -254,8 +252,8 @@ class Learning:
                 known, counts = after_attempt(state.family, state.rule, known, counts, cells, found)
             return known, counts
 
-        known, counts = merge(now.representation, now.counts)
-        after = task.after(now, representation=known, counts=counts)
+        known, counts = merge(task.known.representation, task.known.counts)
+        after = task.after(representation=known, counts=counts)
         state.add(done, *state.saved.commit(state.ledger, finished, after, merge))
         for one in opened:
             self._transactions.keep(one)
@@ -369,14 +367,14 @@ class Learning:
                 "for thrifty.Models()."
             )
         state.refresh()
-        task, now = self._transactions.open_background(X, state.now, kinds), state.now
+        task = self._transactions.open_background(X, kinds)
         family: Any = state.family  # one that buys backgrounds
         update = family.buy_background(task.cells, rows)
 
         def taught(known: Representation) -> Representation:
             return family.with_background(known, update, task.cells.n_features)  # type: ignore[no-any-return]
 
-        after = task.after(now, representation=taught(now.representation))
+        after = task.after(representation=taught(task.known.representation))
 
         def commit() -> Snapshot:
             done = self._transactions.counted(task)

@@ -1106,15 +1106,15 @@ class Lifetime:
         >>> life.bill()[["task", "route", "cells"]].values.tolist()
         [['either', 'scratch', 8]]
         """
-        return self._bills.frame(self.tasks)
+        return self._bills.frame()
 
     def _bill_rows(self) -> list[dict[str, object]]:
         """The same rows as plain data."""
-        return self._bills.rows(self.tasks)
+        return self._bills.rows()
 
     def _rows_beside(self) -> list[dict[str, object]]:
         """Those that are no learned task, predictions with when ("at") and on how many rows."""
-        return self._bills.beside(self.tasks)
+        return self._bills.beside()
 
     def _repr_html_(self) -> str:
         """For notebooks: the balance, and the latest tasks."""

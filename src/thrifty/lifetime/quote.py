@@ -192,7 +192,7 @@ class Quotes:
         state = self._state
         state.refresh()
         state.must_be_new(name)
-        task = self._transactions.open_task(name, X, y, state.now, said, to_buy=False)
+        task = self._transactions.open_task(name, X, y, said, to_buy=False)
         return self.of(task)
 
     def of(self, task: OpenTask) -> Quote:

@@ -43,9 +43,10 @@ from thrifty.models import Models
 from thrifty.protocol import AnyFamily, traits_of, with_seed
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.base import StoreLike
+from thrifty.stores.memory import MemoryLifetime
 from thrifty.stores.model_pages import KeptPages
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import FeaturesMoved, MemoryLifetime, SavedLifetime, Snapshot, task_exists
+from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
 from thrifty.stores.task_pages import TaskHead
 from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
@@ -96,6 +97,13 @@ class LifetimeState:
     @property
     def settings(self) -> Settings:
         return self.saved.settings
+
+    @property
+    def row_seed(self) -> int:
+        """Of the order of rows: every lifetime has one once it is begun or opened."""
+        seed = self.settings.row_seed
+        assert seed is not None
+        return seed
 
     @classmethod
     def begun(

@@ -164,8 +164,7 @@ class Versions:
             present = self.present(name)
             number = 1 + max((h.number for h in self._heads(name)), default=1)
             account = f"{name}@{number}"
-            now = self._state.now
-            task = self._transactions.open_task(account, X, y, now, said, a_share=False)
+            task = self._transactions.open_task(account, X, y, said, a_share=False)
             refuse_without_limit(task, "update", [name])
             known = self._known_rows(name, present, task)
             try:
@@ -240,7 +239,7 @@ class Versions:
             uuid.uuid4().hex,
         )
         before = self._first_row(name) if number == 2 else None
-        after = replace(state.now, features=names, named=task.features.named)
+        after = task.after()
         ids = task.source.examples
 
         def work(pages: SqlPages) -> None:
@@ -271,7 +270,7 @@ class Versions:
 
         self._book.write(work)
         self._transactions.keep(task)
-        state.now = after
+        state.now = replace(state.now, features=after.features, named=after.named)
         if taken:
             state.tasks[name] = first.with_model(made.model, about)
         state.refresh()

@@ -82,6 +82,8 @@ class OpenTask:
     cells: Cells
     owned: Owned
     place: str
+    #: what the lifetime knew when it was opened
+    known: Snapshot
     #: what the user said of its features that the lifetime did not know
     kinds: JsonLike = field(default_factory=dict)
     #: codes that stand for a gap, told now or found
@@ -94,9 +96,10 @@ class OpenTask:
     #: examples that had been purged when it began
     purges: frozenset[int] | None = None
 
-    def after(self, now: Snapshot, **known: Any) -> Snapshot:
+    def after(self, **taught: Any) -> Snapshot:
         """What the lifetime knows once this is learned: its features, and what it taught."""
-        return replace(now, features=self.features.names, named=self.features.named, **known)
+        names, named = self.features.names, self.features.named
+        return replace(self.known, features=names, named=named, **taught)
 
 
 #: labels of a source, and which of its rows have one, where some have none
@@ -114,7 +117,6 @@ class Transactions:
         name: str,
         X: TableLike,
         y: LabelsLike,
-        now: Snapshot,
         said: TaskOptions,
         *,
         to_buy: bool = True,
@@ -147,7 +149,7 @@ class Transactions:
             )
             return with_rows(labels, rows, read_row_weights(weights, n), read_groups(together, n))
 
-        return self._open(name, X, [y], read, now, said, to_buy, a_share)
+        return self._open(name, X, [y], read, said, to_buy, a_share)
 
     def _can_weigh(self, said: TaskOptions) -> None:
         family = self._state.family
@@ -160,12 +162,7 @@ class Transactions:
         )
 
     def open_together(
-        self,
-        names: Sequence[str],
-        X: TableLike,
-        columns: Sequence[Any],
-        now: Snapshot,
-        said: TaskOptions,
+        self, names: Sequence[str], X: TableLike, columns: Sequence[Any], said: TaskOptions
     ) -> OpenTask:
         """One reader for several tasks; its labels are those of each, gaps allowed."""
         can_be_stored(list(names), "name of a task")
@@ -176,13 +173,13 @@ class Transactions:
             read_one = family.read_labels
             return [read_partly(y, n, name, read_one) for name, y in zip(names, brought)], None
 
-        return self._open(names[0], X, columns, read, now, said)
+        return self._open(names[0], X, columns, read, said)
 
-    def open_background(self, X: TableLike, now: Snapshot, kinds: KindsLike) -> OpenTask:
+    def open_background(self, X: TableLike, kinds: KindsLike) -> OpenTask:
         """A reader to rows that are bought for what they teach of the features."""
         name = f"background {uuid.uuid4().hex[:8]}"
         said = TaskOptions(kinds=kinds)
-        return self._open(name, X, [], lambda source: (None, None), now, said, a_share=False)
+        return self._open(name, X, [], lambda source: (None, None), said, a_share=False)
 
     def _open(
         self,
@@ -190,12 +187,11 @@ class Transactions:
         X: TableLike,
         columns: Sequence[LabelsLike],
         read: Read,
-        now: Snapshot,
         said: TaskOptions,
         to_buy: bool = True,
         a_share: bool = True,
     ) -> OpenTask:
-        state = self._state
+        state, now = self._state, self._state.now
         settings, words = state.settings, getattr(now.representation, "words", {})
         can_be_stored([name], "name of a task")
         purges = state.purges()
@@ -228,7 +224,7 @@ class Transactions:
                 spend=most,
                 to_buy=to_buy,
             )
-            cells.row_seed = settings.drawn_row_seed
+            cells.row_seed = state.row_seed
             return cells
 
         cells = reader(None)
@@ -249,6 +245,7 @@ class Transactions:
             cells,
             owned,
             place,
+            now,
             new,
             codes,
             limited_by=limited_by,

@@ -1,4 +1,4 @@
-"""A lifetime in a store, or in memory: how it is read, and how a learned task is committed."""
+"""A lifetime in a store: how it is read, and how a learned task is committed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from thrifty.stores.base import LifetimeBook, StoreLike, open_store
 from thrifty.stores.model_pages import VersionPages, VersionRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, as_written_now, family_from_dict, versions
-from thrifty.stores.sqlite import MemoryBook
 from thrifty.stores.task_pages import TaskHead, TaskPages, TaskRow
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
@@ -102,7 +101,7 @@ class SavedLifetime:
         if family is None:
             book = store.book(name, None, None)
         else:
-            begin = _beside(Counts(), as_rule(rule))
+            begin = beside(Counts(), as_rule(rule))
             start = {"representation": family.start().to_dict(), **begin}
             book = store.book(name, family.to_dict(), start)
         with readable("the lifetime in the store"):
@@ -343,7 +342,7 @@ class SavedLifetime:
                 charge_task(ledger, pages, task)
             if pages.n_features() != len(after.features or ()):
                 pages.put_features(after.features or (), after.named)
-            version = write_parts(pages, _beside(counts, self.rule), representation, stored)
+            version = write_parts(pages, beside(counts, self.rule), representation, stored)
             for row in rows:
                 pages.add_task(row)
                 ledger.compact(pages, row.name)
@@ -372,76 +371,13 @@ class SavedLifetime:
                 now = replace(known, representation=teach(known.representation))
             if pages.n_features() is None:
                 pages.put_features(after.features or (), after.named)
-            beside = _beside(now.counts, self.rule)
-            version = write_parts(pages, beside, now.representation, now.stored)
+            state = beside(now.counts, self.rule)
+            version = write_parts(pages, state, now.representation, now.stored)
             ledger.compact(pages, paid.name)
             now = replace(now, features=after.features, named=after.named)
             return replace(now, version=version, stored=now.representation)
 
         return self.book.write(work)
-
-
-class MemoryLifetime(SavedLifetime):
-    """A lifetime without a store: its ledger has a book, all else stays as the object it is."""
-
-    in_memory = True
-
-    def __init__(self, family: AnyFamily, rule: Rule, settings: Settings) -> None:
-        book = MemoryBook(lambda: (self.family.to_dict(), _beside(Counts(), self.rule)))
-        super().__init__(book, family, rule, settings)
-        self._rows: dict[str, Callable[[], TaskRow]] = {}
-
-    def news(self, now: Snapshot) -> tuple[Snapshot | None, list[TaskHead], int]:
-        """Nobody else works on it."""
-        return None, [], now.forgets
-
-    def budget_now(self, pages: SqlPages) -> Budget | None:
-        return self.settings.budget
-
-    def row(self, name: str) -> TaskRow:
-        return self._rows[name]()
-
-    def put_model(self, name: str, model: Callable[[], Json]) -> None:
-        before = self._rows[name]
-        self._rows[name] = lambda: replace(before(), model=model())
-
-    def put_present(self, pages: SqlPages, version: VersionRow, about: JsonLike) -> None:
-        """Whoever has the object puts it there."""
-
-    def grow_features(self, pages: SqlPages, after: Snapshot) -> None:
-        """They are what the snapshot says."""
-
-    def forget(self, name: str) -> None:
-        super().forget(name)
-        del self._rows[name]
-
-    def commit(
-        self, ledger: Ledger, tasks: Sequence[Finished], after: Snapshot, merge: Merge
-    ) -> tuple[Snapshot, list[TaskHead]]:
-        self._pay(ledger, tasks)
-        self._rows |= {task.name: task.row for task in tasks}
-        first = after.position + 1
-        return after, [TaskHead(first + i, task.name, task.route) for i, task in enumerate(tasks)]
-
-    def commit_memory_update(
-        self,
-        ledger: Ledger,
-        paid: Finished,
-        after: Snapshot,
-        teach: Callable[[Representation], Representation],
-    ) -> Snapshot:
-        self._pay(ledger, [paid])
-        return after
-
-    def _pay(self, ledger: Ledger, tasks: Sequence[Finished]) -> None:
-        def work(pages: SqlPages) -> None:
-            for task in tasks:
-                charge_task(ledger, pages, task)
-                if task.limits:
-                    ledger.compact(pages, task.name)
-
-        soon = self.book.write if any(task.limits for task in tasks) else self.book.later
-        soon(work)
 
 
 def _settings(kept: JsonLike, given: Settings | None) -> Settings:
@@ -479,7 +415,7 @@ def charge(ledger: Ledger, pages: SqlPages, account: str, counted: int, currency
     pages.move(account, 0, counted)
 
 
-def _beside(counts: Counts, rule: Rule) -> dict[str, object]:
+def beside(counts: Counts, rule: Rule) -> dict[str, object]:
     return {"counts": counts.to_dict(), "rule": rule_to_dict(rule)}
 
 

@@ -96,13 +96,6 @@ class Settings:
                 changed["kinds"] = ({n: had.get(n) for n in other}, other)
         return new, changed
 
-    @property
-    def drawn_row_seed(self) -> int:
-        """The seed of the rows' order, which every lifetime has once it is begun or opened."""
-        if self.row_seed is None:
-            raise AssertionError("a lifetime has a seed for the order of its rows")
-        return self.row_seed
-
     def _row_seed_after(self, given: Settings) -> int:
         """The seed that is given on purpose, else the one that is kept, else a new one."""
         if given.random_state is not None:

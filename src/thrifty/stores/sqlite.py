@@ -18,11 +18,10 @@ from typing import TypeVar
 from urllib.parse import quote_from_bytes
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
-from thrifty.stores.base import Connected, LifetimeBook
+from thrifty.stores.base import Connected
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
 from thrifty.stores.task_pages import SqlRow
-from thrifty.typing import Json
 
 T = TypeVar("T")
 
@@ -283,44 +282,3 @@ class MemoryStore(SQLiteStore):
 
 def _empty() -> sqlite3.Connection:
     return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-
-
-class MemoryBook(LifetimeBook):
-    """The book of a lifetime without a store.
-
-    What is merely counted waits until somebody looks: a task of a stream takes less time to learn
-    than a transaction takes.
-    """
-
-    def __init__(self, start: Callable[[], tuple[Json, Json]]) -> None:
-        self._memory = MemoryStore()
-        super().__init__(self._memory, "memory", 0)
-        #: family and representation as a book begins with them
-        self._start = start
-        self._waiting: list[Callable[[SqlPages], None]] = []
-
-    def _begin(self) -> None:
-        if not self.id:
-            self.id = self.store.book(self.name, *self._start()).id
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            super().write(lambda pages: [work(pages) for work in waiting])
-
-    def write(self, work: Callable[[SqlPages], T]) -> T:
-        with self._memory._lock:
-            self._begin()
-            return super().write(work)
-
-    def read(self, work: Callable[[SqlPages], T]) -> T:
-        with self._memory._lock:
-            self._begin()
-            return super().read(work)
-
-    def peek(self, work: Callable[[SqlPages], T], nothing: T) -> T:
-        return self.read(work) if self.id else nothing
-
-    def later(self, work: Callable[[SqlPages], None]) -> None:
-        with self._memory._lock:
-            self._waiting.append(work)
-            if self.id:
-                self._begin()
