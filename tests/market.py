@@ -1,6 +1,9 @@
 """Ledgers and sources that are paid for, as most tests want them."""
 
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,3 +51,9 @@ def both_ways(
     table = np.array([[provider.value(e, f) for f in features] for e in ids], dtype=np.uint8)
     free = Cells(Source.from_array(table, feature_names=features), prices)
     return provider, reader(provider.source(ids, features, prices=prices, **options)), free
+
+
+def alter(store: Path, statement: str, *values: Any) -> None:
+    """Change a file of a store from outside, as a stranger might."""
+    with closing(sqlite3.connect(store)) as book, book:
+        book.execute(statement, values)

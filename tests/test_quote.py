@@ -171,11 +171,9 @@ class Lab:
         return [[self.X[int(i), NAMES.index(n)] for n in names] for i in ids]
 
     def source(self, prices, rows=None, **limits):
-        n = len(self.X) if rows is None else rows
-        return thrifty.Source.from_callable(
-            self, examples=[str(i) for i in range(n)], features=NAMES, name="lab", prices=prices,
-            kinds=dict.fromkeys(NAMES, "number"), allow_missing=True, **limits,
-        )  # fmt: skip
+        ids = [str(i) for i in range(len(self.X) if rows is None else rows)]
+        how = {"kinds": dict.fromkeys(NAMES, "number"), "allow_missing": True, **limits}
+        return seller(self, ids, NAMES, prices=prices, **how)
 
 
 @pytest.mark.some(5)

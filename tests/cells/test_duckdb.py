@@ -59,13 +59,15 @@ def test_it_is_learned_from_known_by_its_ids(file):
 
 def test_what_is_wrong_is_said(file, tmp_path):
     path, _ = file
-    with pytest.raises(thrifty.errors.BadInput, match="no table 'others'; it has 'the patients'"):
-        thrifty.Source.from_sql(f"duckdb:///{path}", "others")
-    with pytest.raises(thrifty.errors.BadInput, match="no file"):
-        thrifty.Source.from_sql(f"duckdb:///{tmp_path}/none.duckdb", "others")
     (tmp_path / "odd.duckdb").write_bytes(b"no database" * 1000)
-    with pytest.raises(thrifty.errors.BadInput, match="cannot be read by DuckDB"):
-        thrifty.Source.from_sql(f"duckdb:///{tmp_path}/odd.duckdb", "others")
+    for url, said in (
+        (f"duckdb:///{path}", "no table 'others'; it has 'the patients'"),
+        (f"duckdb:///{tmp_path}/none.duckdb", "no file"),
+        (f"duckdb:///{tmp_path}/odd.duckdb", "cannot be read by DuckDB"),
+        ("sqlite://", "give id="),
+    ):
+        with pytest.raises(thrifty.errors.BadInput, match=said):
+            thrifty.Source.from_sql(url, "others")
     with pytest.raises(thrifty.errors.BadInput, match="no column 'nothing'"):
         source_of(path, features=["nothing"])
     with duckdb.connect(str(path)) as connection:
@@ -73,5 +75,3 @@ def test_what_is_wrong_is_said(file, tmp_path):
         connection.execute("CHECKPOINT")
     with pytest.raises(thrifty.errors.BadInput, match="rows were deleted"):
         source_of(path)
-    with pytest.raises(thrifty.errors.BadInput, match="give id="):
-        thrifty.Source.from_sql("sqlite://", "table")

@@ -211,7 +211,6 @@ def test_tables_with_ids_keep_their_words_in_the_store(tmp_path):
     y = [i % 2 for i in range(8)]
     thrifty.Lifetime(store=tmp_path / "s.db", name="one").learn("t", table(WORDS), y)
     thrifty.Lifetime(store=tmp_path / "s.db", name="two").learn("t", table(WORDS[::-1]), y)
-    changed = table(WORDS[::-1])
     frame_ = pd.DataFrame({"colour": ["red"] * 8, "n": np.arange(8.0)})
     changed = Source.from_frame(frame_, examples=IDS, name="table")
     with pytest.raises(thrifty.errors.ChangedValue):

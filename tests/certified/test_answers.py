@@ -177,22 +177,23 @@ def test_fewer_rows_than_a_certificate_needs_are_said_with_how_many_it_takes(lif
 def test_bad_input(life):
     X, y = made(100)
     oracle = thrifty.Oracle(Counting(y))
-    with pytest.raises(errors.BadParameter, match="agree="):
-        life.answer("large", X, oracle=oracle)
-    with pytest.raises(errors.BadParameter, match="confidence"):
-        life.answer("large", X, oracle=oracle, agree=0.9, confidence=1.0)
-    with pytest.raises(errors.BadInput, match="one label per row"):
-        life.answer("large", X, oracle=thrifty.Oracle(Counting(y), known=[True]), agree=0.9)
-    with pytest.raises(errors.BadInput, match="classes are"):
-        life.answer("large", X, oracle=thrifty.Oracle(Counting(y), known={0: "x"}), agree=0.9)
-    with pytest.raises(errors.BadInput, match="distinct classes"):
-        thrifty.Oracle(Counting(y), classes=["a", "a"])
-    with pytest.raises(errors.BadInput, match="function"):
-        thrifty.Oracle("nobody")
-    with pytest.raises(errors.BadInput, match="texts="):
-        thrifty.Oracle(thrifty.Question("Is it wet?"))
-    with pytest.raises(errors.BadInput, match="asks for a number"):
-        thrifty.Oracle(thrifty.Question("How many?", "number"), texts=["a"], server=print)
+    for given, error, said in (
+        ({"oracle": oracle}, errors.BadParameter, "agree="),
+        ({"oracle": oracle, "agree": 0.9, "confidence": 1.0}, errors.BadParameter, "confidence"),
+        ({"known": [True], "agree": 0.9}, errors.BadInput, "one label per row"),
+        ({"known": {0: "x"}, "agree": 0.9}, errors.BadInput, "classes are"),
+    ):
+        known = {"known": given.pop("known")} if "known" in given else {}
+        with pytest.raises(error, match=said):
+            life.answer("large", X, **{"oracle": thrifty.Oracle(Counting(y), **known), **given})
+    for asked, more, said in (
+        (Counting(y), {"classes": ["a", "a"]}, "distinct classes"),
+        ("nobody", {}, "function"),
+        (thrifty.Question("Is it wet?"), {}, "texts="),
+        (thrifty.Question("How many?", "number"), {"texts": ["a"], "server": print}, "a number"),
+    ):
+        with pytest.raises(errors.BadInput, match=said):
+            thrifty.Oracle(asked, **more)
     everything = life.answer("large", X, oracle=oracle, agree=1.0)
     assert everything.by_oracle.all() and "for certain" in str(everything)
 

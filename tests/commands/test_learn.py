@@ -10,10 +10,8 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from tests.shell import python
-from thrifty.cli import app
+from tests import shell
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.testing.provider import pseudo_random
 
@@ -23,12 +21,7 @@ IDS = [f"p{i}" for i in range(40)]
 
 def run(*arguments, fails=False):
     sys.modules.pop("lab", None)  # each command imports the provider anew
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if fails:
-        assert result.exit_code != 0
-        return result
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result
+    return shell.run(*arguments, ok=not fails)
 
 
 def run_json(*arguments, fails=False):
@@ -117,7 +110,7 @@ def paid_file(clinic, **more):
 def in_shell(clinic, *arguments, **environment):
     """A process of its own: the provider is imported anew."""
     main, there = "from thrifty.cli import main; main()", {**os.environ, **environment}
-    return python(main, *arguments, cwd=clinic, env=there)
+    return shell.python(main, *arguments, cwd=clinic, env=there)
 
 
 def test_learn_from_a_provider_stops_in_doubt_and_goes_on_when_resolved(clinic):

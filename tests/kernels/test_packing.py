@@ -13,10 +13,6 @@ def test_pack_tiles(X, dtype):
     tiles = kernels.pack_tiles(X.astype(dtype), rows_at_once=50)
     assert np.array_equal(tiles, tiles_of(X))
     assert tiles.ctypes.data % 64 == 0
-
-
-@given(tables())
-def test_pack_tiles_of_floats(X):
     assert np.array_equal(kernels.pack_tiles(X.astype(float), as_bool=True), tiles_of(X))
 
 

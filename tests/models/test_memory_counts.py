@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from tests.market import alter
 from thrifty.errors import StoreError
 from thrifty.models.memory import Memory, MemoryUpdate
 
@@ -29,10 +30,7 @@ def test_damaged_blocks_are_said(tmp_path, damage):
     path = tmp_path / "s.db"
     with thrifty.Lifetime(store=path) as life:
         life.background(rng.random((60, 200)) < 0.2, rows=20)
-    connection = sqlite3.connect(path)
-    connection.execute(damage)
-    connection.commit()
-    connection.close()
+    alter(path, damage)
     with pytest.raises(StoreError):
         thrifty.Lifetime.open(path)
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import thrifty
+from tests.market import seller
 from tests.shell import run
 
 N, WIDTH = 240, 9
@@ -32,10 +33,8 @@ def lab(X, mask, prices, boolean=False) -> thrifty.Source:
         assert mask[at].all(), "asked for a cell that does not exist"
         return X[at]
 
-    return thrifty.Source.from_callable(
-        ask, examples=range(len(X)), features=[f"x{f}" for f in range(X.shape[1])], name="lab",
-        boolean=boolean, prices=prices, present=mask,
-    )  # fmt: skip
+    features = [f"x{f}" for f in range(X.shape[1])]
+    return seller(ask, range(len(X)), features, boolean=boolean, prices=prices, present=mask)
 
 
 @pytest.mark.some(8)

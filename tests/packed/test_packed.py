@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from typer.testing import CliRunner
 
 import thrifty
+from tests.shell import run
 from thrifty import packed as packing
 from thrifty.cells.sources.packed_file import PackedFile, seal_of
-from thrifty.cli import app
 from thrifty.errors import BadInput, DamagedFile, UnknownFeature
 from thrifty.packed import pack
 
@@ -190,13 +189,9 @@ def test_bad_inputs_leave_nothing_behind(tmp_path):
 def test_the_command(tmp_path):
     frame = pandas.DataFrame({"fever": [True, False], "age": [41, 7], "label": [1, 0]})
     frame.to_parquet(tmp_path / "clinic.parquet")
-    run = CliRunner().invoke
-    call = ["store", "pack", str(tmp_path / "clinic.parquet"), "--without", "label"]
-    result = run(app, call)
-    assert result.exit_code == 0 and "2 examples x 2 features (1 Boolean)" in result.output
+    call = ["store", "pack", tmp_path / "clinic.parquet", "--without", "label"]
+    assert "2 examples x 2 features (1 Boolean)" in run(*call).output
     source = thrifty.Source.from_packed(tmp_path / "clinic.cells")
     assert source.feature_names == ("fever", "age")
-    again = run(app, call)
-    assert isinstance(again.exception, BadInput)
-    as_json = run(app, [*call, "--replace", "--json"])
-    assert json.loads(as_json.stdout)["boolean"] == 1
+    assert isinstance(run(*call, ok=False).exception, BadInput)
+    assert json.loads(run(*call, "--replace", "--json").stdout)["boolean"] == 1

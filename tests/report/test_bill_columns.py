@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import thrifty
-from thrifty.cli import app
+from tests.shell import run
 from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.report import report_page
 from thrifty.report.pages import task_row
@@ -51,9 +50,9 @@ def test_a_column_is_added_in_one_place(store, added, monkeypatch):
     life = thrifty.Lifetime.open(store)
     assert [row["looked_at"] for row in life._bill_rows()] == [8000, 6000]
     assert list(life.bill()["looked_at"]) == [8000, 6000]
-    printed = CliRunner().invoke(app, ["bill", store]).stdout
+    printed = run("bill", store).stdout
     assert "looked_at" in printed and "8,000" in printed and "6,000" in printed
-    told = json.loads(CliRunner().invoke(app, ["bill", store, "--json"]).stdout)
+    told = json.loads(run("bill", store, "--json").stdout)
     assert told["tasks"][0]["looked_at"] == 8000 and told["beside"][0]["looked_at"] == 6000
     view = read_store(store)
     assert view.beside[0]["looked_at"] == 6000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from tests.market import seller
+from tests.market import alter, seller
 from thrifty import errors
 from thrifty.cells import Cells, Ledger
 from thrifty.stores import PostgresStore, SQLiteStore, open_store
@@ -51,9 +51,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path, postgres):
 def test_a_newer_store_is_left_alone(tmp_path):
     path = tmp_path / "new.db"
     SQLiteStore(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    alter(path, "PRAGMA user_version = 99")
     before = path.read_bytes()
     with pytest.raises(errors.StoreTooNew, match="schema 99"):
         SQLiteStore(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import thrifty
+from tests.market import alter
 from thrifty.cells import Cells
 from thrifty.errors import PurchaseInDoubt, StoreError, StoreTooNew, StoreUnwritable
 from thrifty.stores import PostgresStore, SQLiteStore, schema
@@ -72,10 +73,7 @@ def test_a_store_of_0_2_opens_with_everything_in_it(old):
 
 
 def test_a_task_that_0_2_screened_was_bought(old):
-    connection = sqlite3.connect(old)
-    connection.execute("UPDATE tasks SET route = 'screened'")
-    connection.commit()
-    connection.close()
+    alter(old, "UPDATE tasks SET route = 'screened'")
     with thrifty.Lifetime.open(old) as life:
         assert life.tasks[0].route == "bought"
         assert life.bill()["route"].tolist()[0] == "bought"
@@ -105,9 +103,7 @@ def test_a_new_store_has_the_tables_of_one_that_was_brought_up(old, tmp_path):
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_an_older_store_is_refused_with_what_to_do(old, read_only):
-    connection = sqlite3.connect(old)
-    connection.execute("PRAGMA user_version = 7")
-    connection.close()
+    alter(old, "PRAGMA user_version = 7")
     before = old.read_bytes()
     with pytest.raises(StoreError, match=r"before Thrifty 0\.2 .*thrifty==0\.2"):
         SQLiteStore(old, read_only=read_only)
