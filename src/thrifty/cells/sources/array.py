@@ -128,7 +128,6 @@ class SparseSource(Source):
                 f"X must hold at least one example and one feature; got shape {by_row.shape}."
             )
         names, self.named = _names(feature_names, n_features)
-        self._by_row = by_row
         self._by_column = by_row.tocsc()
         super().__init__(n_examples, names, self._kinds())
 
