@@ -1,4 +1,4 @@
-"""What a monomial costs to recognise, to the cell; and which values a model takes."""
+"""Details of powers: degrees above the limit, the cost of recognising, which values are taken."""
 
 import inspect
 
@@ -7,8 +7,34 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import thrifty
+from thrifty.errors import NotInFamily, ThriftyError
 from thrifty.powers.evidence import SumRules
 from thrifty.powers.pursuit import Support
+from thrifty.powers.representation import legal_points
+
+X = np.random.default_rng(0).uniform(1, 2, (300, 6))
+
+
+def test_scratch_refuses_one_degree_more_and_takes_the_limit():
+    life = thrifty.Lifetime(thrifty.Monomials(3))
+    with pytest.raises(NotInFamily, match="degree 4"):
+        life.learn("more", X, X[:, 0] ** 4)
+    assert life.learn("limit", X, X[:, 0] ** 3).model.exponents_ == {0: 3}
+
+
+@pytest.mark.parametrize("method", ["lattice", "paper", "features"])
+def test_reuse_refuses_one_degree_more_and_takes_the_limit(method):
+    life = thrifty.Lifetime(thrifty.Monomials(3, method=method))
+    life.learn("one", X, X[:, 0])
+    with pytest.raises(ThriftyError):
+        life.learn("more", X, X[:, 0] ** 4)
+    limit = life.learn("limit", X, X[:, 0] ** 3)
+    assert limit.model.exponents_ == {0: 3} and limit.route == "reused"
+
+
+def test_listed_points_are_within_the_degree():
+    assert legal_points(np.array([[1], [1]]), 3, at_most=100).tolist() == [[0, 0], [1, 1]]
+    assert legal_points(np.array([[1], [1]]), 4, at_most=100).tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
 def test_one_fine_value_of_one_known_feature_is_enough():
