@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -79,3 +80,18 @@ def test_classes_weigh_what_they_weigh_in_the_task(estimator, boolean):
     life.background(X[:300], rows=300)
     said = life.learn("t", X[300:], y[300:], spend="30 %").model.quality_
     assert said.guessing == pytest.approx(y[300:].mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [RandomForestClassifier(5), RandomForestRegressor(5)])
+def test_an_own_estimator_draws_alike_when_it_is_opened_again(estimator, tmp_path):
+    rng = np.random.default_rng(4)
+    X, new = rng.normal(size=(2, 200, 4))
+    y, numbers = X[:, 0] + rng.normal(size=200), isinstance(estimator, RandomForestRegressor)
+    labels = {"labels": "numbers"} if numbers else {}
+    family = thrifty.Models(estimator, random_state=5, **labels)
+    with thrifty.Lifetime(family, store=tmp_path / "s.db") as life:
+        model = life.learn("t", X, y if numbers else (y > 0).astype(int), spend="100 %").model
+    with thrifty.Lifetime(family, store=tmp_path / "s.db") as life:
+        again = life["t"].model
+    how = "predict" if numbers else "predict_proba"
+    assert np.array_equal(getattr(again, how)(new), getattr(model, how)(new))
