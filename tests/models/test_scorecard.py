@@ -95,7 +95,8 @@ def test_more_than_two_classes():
     assert (model.predict(X) == y).mean() > 0.8
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(500))
     assert set(model.card_.base) == {"low", "mid", "high"}
-    assert "class" in str(model.card_)
+    columns = ["feature", "bin", "class", "share", "points"]
+    assert str(model.card_).splitlines()[0].split() == columns
 
 
 def test_weights_are_repetitions_and_probabilities_follow_them():

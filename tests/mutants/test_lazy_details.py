@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import thrifty
 from thrifty.lazy.walk import Forest, balanced_shares, join
 
 
@@ -31,3 +32,16 @@ def test_what_is_a_gap_to_each_tree_stays_so_in_a_forest():
     forest = join(trees)
     assert forest.step(forest.roots, np.zeros(2)).tolist() == [2, 4]
     assert join([stump(), stump()]).zero_is_missing is None
+
+
+def test_a_budget_that_ends_answers_whole_rows_in_turn():
+    """Three cells a row at 2, and 30 left: five rows, not the first cells of fifteen."""
+    X = np.random.default_rng(0).random((200, 6)) < 0.5
+    life = thrifty.Lifetime(
+        thrifty.Trees(4), prices=2.0, budget=thrifty.Budget(10_000), random_state=0
+    )
+    life.learn("t", X, (X[:, 0] & X[:, 1] & X[:, 2]).astype(int))
+    life.change(budget=thrifty.Budget(life.balance().spent + 30))
+    with pytest.raises(thrifty.errors.BudgetExceeded) as ended:
+        life.predict("t", np.ones((10, 6), dtype=bool))
+    assert np.sum(ended.value.prediction.answered) == 5

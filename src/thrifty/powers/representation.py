@@ -299,6 +299,8 @@ def vectors_up_to(length: int, total: int) -> np.ndarray:
 
     >>> vectors_up_to(2, 2).tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]
+    >>> vectors_up_to(0, 2).tolist()
+    [[]]
     """
     if length == 0:
         return np.zeros((1, 0), dtype=np.int64)

@@ -84,6 +84,8 @@ def fit_slope(
     >>> z, y = np.array([[-1.0], [-0.5], [0.5], [1.0]]), np.array([0, 0, 1, 1])
     >>> round(fit_slope(z, y, np.ones(4))[0], 2), fit_slope(z, y, np.ones(4), SPREAD)[0] < 1.5
     (5.0, True)
+    >>> 0.8 < fit_slope(z, np.array([1, 0, 1, 0]), np.ones(4), SPREAD)[0] < 1  # few say little
+    True
     >>> many = np.repeat(0.5 * z, 500, axis=0)
     >>> fit_slope(many, np.tile([0, 1], 1000), np.ones(2000), SPREAD)[0] < 0.6
     True
@@ -105,7 +107,13 @@ def fit_slope(
 
 
 def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> Floats:
-    """What has to be added to scores so that the mean prediction is the share of each class."""
+    """What has to be added to scores so that the mean prediction is the share of each class.
+
+    >>> z, y = np.array([[3.0], [4.0], [5.0], [4.5]]), np.array([0, 1, 1, 0])
+    >>> shift = fit_intercepts(z, y, np.ones(4))
+    >>> round(float((1 / (1 + np.exp(-z - shift))).mean()), 6)
+    0.5
+    """
     two = scores.shape[1] == 1
     z = np.hstack([np.zeros_like(scores), scores]) if two else scores
     share = weights / weights.sum()
