@@ -40,8 +40,8 @@ class MemoryBook(LifetimeBook):
         if not self.id:
             self.id = self.store.book(self.name, *self._start()).id
         if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            super().write(lambda pages: [work(pages) for work in waiting])
+            super().write(lambda pages: [work(pages) for work in self._waiting])
+            self._waiting.clear()
 
     def write(self, work: Callable[[SqlPages], T]) -> T:
         with self._memory._lock:
