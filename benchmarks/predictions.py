@@ -13,6 +13,8 @@ peer: log loss and average precision with at most 2, 4, 8 and 16 cells a row bes
 (``studies/static_peer.py``), which has every cell of as many whole rows as ``--bill`` buys; with
 ``--out`` a line for each task is kept, with ``--against`` the same lines of another version are
 subtracted, pairs of one set, split and label.
+sure: cells a row of ``Sure(.9)``, the share of rows that became sure and, by class, how often they
+are right; all cells learned. ``--out`` and ``--against`` as above.
 auto: a plain prediction (``stop="auto"``) less one that reads everything (``stop=None``), log loss
 and average precision of the same test rows, and cells of both; bills of 10 and 100 %, and a made
 set where 3 of 30 features tell.
@@ -352,6 +354,48 @@ def peer(given):
     _compared(every, before, key)
 
 
+def sure(given):
+    """Cells of Sure(.9), rows that become sure, and how often they are right by class."""
+    lines, before = [], {}
+    if given.against is not None:
+        before = {(o["set"], o["seed"]): o for o in map(json.loads, given.against.open())}
+    for name in given.sets if given.sets != SETS else ("nhanes", "support2", "yeast"):
+        for seed in range(given.splits if given.splits < 5 else 3):
+            for _, X, y, X_test, y_test in peer_tasks(name, 1, seed):
+                life = thrifty.Lifetime(thrifty.Models(), random_state=seed)
+                life.learn("task", X, y, spend="100 %")
+                got = life.predict("task", np.array(X_test), stop=thrifty.Sure(0.9))
+                is_sure, said = np.array(got.stopped) == "sure", np.asarray(got.values)
+                each = [(is_sure & (said == c)) for c in (0, 1)]
+                one = {
+                    "set": name, "seed": seed, "of": X.shape[1],
+                    "cells": float(got.receipt.cells_per_row.mean()), "sure": float(is_sure.mean()),
+                    "n": [int(s.sum()) for s in each],
+                    "right": [int((y_test[s] == c).sum()) for c, s in enumerate(each)],
+                }  # fmt: skip
+                if given.out is not None:
+                    with given.out.open("a") as out:
+                        out.write(json.dumps(one) + "\n")
+                other = before.get((name, seed))
+                beside = (
+                    f"; the other version {other['cells']:.1f}, {other['sure']:.3f}"
+                    if other
+                    else ""
+                )
+                print(
+                    f"{name} split {seed}: {one['cells']:.1f} of {one['of']} cells, sure "
+                    f"{one['sure']:.3f}, right by class {one['right']} of {one['n']}{beside}",
+                    flush=True,
+                )
+                lines.append((one, other))
+    pairs = [(one, other) for one, other in lines if other]
+    for name in dict.fromkeys(one["set"] for one, _ in pairs):
+        some = [(one, other) for one, other in pairs if one["set"] == name]
+        cells, rows = (sum(o[key] for o, _ in some) / sum(o[key] for _, o in some)
+                       for key in ("cells", "sure"))  # fmt: skip
+        print(f"{name}: {cells:.2f} of the other version's cells, {rows:.2f} of its sure rows")
+
+
 AUTO_SETS = ("spam", "nhanes", "support2", "tmc2007_500", "yeast", "emotions", "made")
 
 
@@ -421,7 +465,7 @@ SETS = [
 def main():
     parts = {
         "spam": spam, "physionet": physionet, "nhanes": nhanes, "elsewhere": elsewhere,
-        "peer": peer, "auto": auto,
+        "peer": peer, "sure": sure, "auto": auto,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(parts), choices=[*parts, []])

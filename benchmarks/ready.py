@@ -5,7 +5,9 @@ the rows' own order are made. Printed are the CPU seconds of both, the best of s
 their ratio. With ``--curve`` also the average precision on up to 1,500 further rows with at most 1
 to 12 cells each and, where rows are asked in an order of their own, how much that is above the
 fixed order, for each task and at the end on average; ``--out`` writes it down, ``--beside``
-compares with what an earlier run wrote, paired by set, label and split. Then milliseconds of CPU
+compares with what an earlier run wrote, paired by set, label and split. ``--together 10 50``: so
+many labels of a made table (1,000 rows, 60 features) are learned at once, and the first joint
+prediction that is limited is set beside that, and a plain one over prices. Then milliseconds of CPU
 for one question of one row in memory: of an interview, its answer and its next cell included. Sets
 are looked for in THRIFTY_DATA or shared/data beside the repository.
 """
@@ -93,6 +95,29 @@ def measured(name, split, given):
         }  # fmt: skip
 
 
+def together(n_labels):
+    """CPU seconds of learning labels at once, and of their first joint predictions."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(1000, 60)), rng.normal(size=(20, 60))
+    ways = rng.normal(size=(60, n_labels)) * (rng.random((60, n_labels)) < 0.15)
+    Y = (X @ ways + rng.logistic(size=(1000, n_labels)) > 0.5).astype(int)
+    names = [f"label {j}" for j in range(n_labels)]
+    found = []
+    for given in ({"per_row": 8}, {}):
+        life = thrifty.Lifetime(thrifty.Models(), prices=1, random_state=0)
+        began = time.process_time()
+        life.learn(names, X, Y, spend="30 %")
+        learning = time.process_time() - began
+        life.predict(names, new.copy(), **given)
+        found.append((learning, time.process_time() - began - learning))
+    (learning, limited), (_, plain) = found
+    print(
+        f"{n_labels} labels at once: learning {learning:.1f} s, first prediction per_row=8 "
+        f"{limited:.1f} s ({limited / learning:.2f}), plain {plain:.1f} s ({plain / learning:.2f})",
+        flush=True,
+    )
+
+
 def beside(records, earlier):
     """Differences of average precision, paired; with their standard errors."""
     before = {(o["set"], o["label"], o["split"], o["bill"]): o["curve"] for o in earlier}
@@ -120,11 +145,14 @@ def main():
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--out", type=Path, help="a file for the records, a line of JSON each")
     parser.add_argument("--beside", type=Path, help="what an earlier run wrote")
+    parser.add_argument("--together", nargs="*", type=int, default=[], help="labels at once")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     one_thread()
+    for n_labels in given.together:
+        together(n_labels)
     records = []
-    for name in given.sets:
+    for name in given.sets if not given.together else ():
         for split in range(given.splits):
             for one in measured(name, split, given):
                 records.append(one)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
+from thrifty.models.asking.plan import Hope
 
 
 def three(n, seed):
@@ -68,3 +69,12 @@ def test_owned_cells_cost_nothing_and_let_a_row_go_further(life):
     again = life.predict("level", X, per_row=2)
     assert again.receipt.cost_per_row.max() <= 2
     assert again.receipt.reused_cells >= first.receipt.cells
+
+
+@pytest.mark.parametrize(("becomes_sure", "lost"), [(0.01, True), (0.1, False)])
+def test_where_hardly_any_row_becomes_sure_none_is_asked_everything(becomes_sure, lost):
+    """One of a hundred is sure at the end, and nothing before says which."""
+    last = np.arange(1000) % round(1 / becomes_sure) == 0
+    p = np.array([np.full(1000, 0.7)] * 3 + [np.where(last, 0.99, 0.7)])
+    hope = Hope(np.stack([p, 1 - p], axis=2), np.array([0.5, 0.5]), thrifty.Sure(0.9))
+    assert (hope.is_lost(2, np.array([[0.7, 0.3]])) == lost).all()
