@@ -5,14 +5,14 @@
 - *Extra trees*, a *random forest* (:mod:`.tree_ensembles`) and *kernel ridge*
   (:mod:`.kernel_ridge`) on the block without holes: features and rows that were bought together.
 
-Every part says log-odds (numbers: the number). Held-out rows, three folds, stretch each part, turn
-its share by how much of the variance it explains beside the best part, make the mean's
-probabilities honest (Platt, 1999) and measure it.
+Every part says log-odds (numbers: the number). Held-out rows, three folds, stretch each part, give
+it a share by how much of the variance it explains, make the mean's probabilities honest (Platt,
+1999) and measure it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,9 +41,6 @@ from thrifty.typing import AnyArray, Json, JsonLike
 
 __all__ = ["Scores", "Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
 
-#: the share of a ridge of Boolean features, whose beliefs know more than these rows, where every
-#: other part has one
-_OF_RATES = 3.0
 _FORESTS = ("forest", "searched")
 _Part = Points | TreeSum | KernelRidge | None
 #: rows of the rarest class, or of numbers, without which there is the ridge alone
@@ -53,9 +50,10 @@ _FEW, _FEW_NUMBERS = 4, 12
 _TREES, _FEWER_TREES = 32, 12
 #: without held-out rows a forest's tangents are stretched by about what these ask for as a rule
 _QUICK_STRETCH = 1.5
-#: a part that explains a quarter of what the best one does has a sixteenth of its share
+#: shares go with this power of what a part explains: 0, equal shares, loses .006 at 20 % on eight
+#: dense sets
 _POWER = 2.0
-#: explained variance is no less than this when shares are turned: few rows say it badly
+#: explained variance is no less than this when shares are found: few rows say it badly
 _LEAST = 0.02
 
 
@@ -386,19 +384,15 @@ class _Fit:
         """All parts and their mean."""
         if not self.held_out:
             return self._ridge_alone(self.grown["ridge"]), None
-        shares = self._shares(self.held_out)
         y, weights = self.y[self.rows], self._all_weights()
-        stretch = {p: self._stretch(p, y, weights) for p in shares}
+        stretch = {p: self._stretch(p, y, weights) for p in self.held_out}
         told = {
-            p: max(_explained(stretch[p](self.held_out[p]), y, self.n_classes, weights), _LEAST)
-            for p in shares
+            p: max(_explained(stretch[p](said), y, self.n_classes, weights), _LEAST)
+            for p, said in self.held_out.items()
         }
-        best = max(told.values())
-        power = 0.0 if self.of_rates else _POWER  # beliefs know more than these rows
-        share = {p: shares[p] * (told[p] / best) ** power for p in shares}
-        total = sum(share.values())
-        share = {p: part / total for p, part in share.items()}
-        mean = np.sum([share[p] * stretch[p](self.held_out[p]) for p in shares], axis=0)
+        total = sum(part**_POWER for part in told.values())
+        share = {p: part**_POWER / total for p, part in told.items()}
+        mean = np.sum([share[p] * stretch[p](self.held_out[p]) for p in share], axis=0)
         slope, shift = 1.0, np.zeros(self.width)
         if self.n_classes:
             slope, _ = fit_slope(mean, y, weights, SPREAD)
@@ -408,18 +402,13 @@ class _Fit:
         return self._measured(made, said, y), self._of_all_rows(said, made)
 
     def quick_stack(self) -> Stack:
-        """What was fitted, in fixed shares."""
+        """What was fitted, in equal shares."""
         if not self.grows:
             return self._ridge_alone(self.grown["ridge"])
-        shares = self._shares(self.grown)
         still, times = np.zeros(self.width), _QUICK_STRETCH if self.n_classes else 1.0
-        share = {part: one / sum(shares.values()) for part, one in shares.items()}
+        share = dict.fromkeys(self.grown, 1 / len(self.grown))
         stretch = {part: _Line(1.0 if part == "ridge" else times, still) for part in self.grown}
         return self._assembled(self.grown, share, stretch, 1.0, still)
-
-    def _shares(self, parts: Iterable[str]) -> dict[str, float]:
-        """What each part counts beside the others: alike, but for a ridge of beliefs."""
-        return {p: _OF_RATES if p == "ridge" and self.of_rates else 1.0 for p in parts}
 
     def _all_weights(self) -> Floats:
         """What the block's rows stand for; a class weighs what it weighs in the table."""
