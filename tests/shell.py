@@ -1,7 +1,10 @@
-"""Commands as somebody types them, in this process, and programs in one of their own."""
+"""Commands as somebody types them, in this process; programs in one of their own; scripts."""
 
+import importlib.util
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from click.testing import Result
@@ -22,3 +25,12 @@ def python(code: str, *arguments: object, **how: Any) -> subprocess.CompletedPro
     command = [sys.executable, "-c", code, *map(str, arguments)]
     how = {"capture_output": True, "text": True, "timeout": 300, **how}
     return subprocess.run(command, check=False, **how)
+
+
+def load(script: Path) -> ModuleType:
+    """A script as a module of its own name."""
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[script.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module

@@ -1,6 +1,5 @@
 """Notebooks: what objects look like there, the running line, and the tutorial, executed."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -74,19 +73,10 @@ def test_they_say_what_counts(life: thrifty.Lifetime) -> None:
 def executed(notebook: Any, folder: Path) -> Any:
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    source = str(Path(thrifty.__file__).parents[1])
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = source  # the kernel runs the package that is tested
-    try:
-        client = nbclient.NotebookClient(
-            notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": folder}}
-        )
-        return client.execute()
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
+    with pytest.MonkeyPatch.context() as patch:  # the kernel runs the package that is tested
+        patch.setenv("PYTHONPATH", str(Path(thrifty.__file__).parents[1]))
+        there = {"kernel_name": "python3", "resources": {"metadata": {"path": folder}}}
+        return nbclient.NotebookClient(notebook, timeout=240, **there).execute()
 
 
 SLOW = """

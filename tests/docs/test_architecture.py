@@ -1,7 +1,6 @@
 """What docs/architecture.md says can be added is added here, each in a file of its own."""
 
 import ast
-import importlib.util
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,20 +9,11 @@ import numpy as np
 import pytest
 
 import thrifty
+from tests.shell import load
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "architecture"
 PAGE = ROOT / "docs" / "architecture.md"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_page_names_every_example():
@@ -33,7 +23,7 @@ def test_the_page_names_every_example():
 
 
 def test_a_gain_is_raced_and_stored_by_name(tmp_path):
-    example = load("a_gain")
+    example = load(FOLDER / "a_gain.py")
     life = example.main()
     assert life.tasks[-1].route == "reused"
     assert life.family.to_dict()["learner"]["gain"] == "right"
@@ -47,7 +37,7 @@ def test_a_gain_is_raced_and_stored_by_name(tmp_path):
 
 
 def test_a_rule_forgets_and_opens_its_store(tmp_path):
-    example = load("a_rule")
+    example = load(FOLDER / "a_rule.py")
     life = example.main(str(tmp_path / "spring.db"))
     assert 1 <= len(life.representation) <= 3
     again = example.main(str(tmp_path / "spring.db"))
@@ -57,17 +47,17 @@ def test_a_rule_forgets_and_opens_its_store(tmp_path):
 
 
 def test_a_source_is_read_and_predicted_on(tmp_path):
-    prediction, bits = load("a_source").main(tmp_path)
+    prediction, bits = load(FOLDER / "a_source.py").main(tmp_path)
     assert (np.asarray(prediction) == (bits[:, 1] & bits[:, 4])).all()
 
 
 def test_a_store_keeps_a_lifetime(tmp_path):
-    store, again = load("a_store").main(tmp_path)
+    store, again = load(FOLDER / "a_store.py").main(tmp_path)
     assert list(again) == ["and"] and store.times["write"] >= 2 and store.times["read"] >= 1
 
 
 def test_a_family_passes_the_checks_and_opens_its_store(tmp_path):
-    example = load("a_family")
+    example = load(FOLDER / "a_family.py")
     path = tmp_path / "one.db"
     life = example.main(str(path))
     assert [task.route for task in life.tasks] == ["scratch", "reused", "scratch"]
@@ -78,7 +68,7 @@ def test_a_family_passes_the_checks_and_opens_its_store(tmp_path):
 
 
 def test_a_model_of_an_unknown_library_is_metered():
-    example = load("a_model")
+    example = load(FOLDER / "a_model.py")
     lazy, model, X = example.main()
     assert (lazy.predict() == model.predict(X)).all()
     # One cell where the first rule holds, two elsewhere; bought once, whoever asks again.

@@ -1,7 +1,6 @@
 """Docstrings are numpydoc's: each parameter and attribute has its type in the type's place."""
 
 import ast
-import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import thrifty
+from tests.docs.test_paths import resolves
 from tests.test_public_names import BY_MODULE, MEMBERS, TOP
 from thrifty.lifetime.task import Task
 
@@ -142,15 +142,7 @@ def reachable(name: str) -> bool:
     owner, _, last = name.partition(".")
     if owner == "Task":
         return hasattr(Task, last)
-    return all_there(importlib.import_module("thrifty"), name.removeprefix("thrifty.").split("."))
-
-
-def all_there(thing: object, parts: list[str]) -> bool:
-    for part in parts:
-        if not hasattr(thing, part):
-            return False
-        thing = getattr(thing, part)
-    return True
+    return resolves(f"thrifty.{name.removeprefix('thrifty.')}", "thrifty", "")
 
 
 @pytest.mark.parametrize(("name", "thing"), public(), ids=lambda it: it if type(it) is str else "")

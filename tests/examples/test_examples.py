@@ -1,28 +1,19 @@
 """The worked examples run, and show what they say they show."""
 
 import csv
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import thrifty
+from tests.shell import load
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_every_example_is_tested_here() -> None:
@@ -76,7 +67,7 @@ def test_the_clinics_bill_is_its_answers(year: tuple[Path, str]) -> None:
 
 
 def test_the_question_bank_survives_its_provider_and_is_certified(tmp_path: Path, capsys) -> None:
-    example = load("question_bank")
+    example = load(FOLDER / "question_bank.py")
     life, answers = example.main(tmp_path, n=500, labelled=120)
     said = capsys.readouterr().out
     assert "was in doubt: billed" in said and life.ledger.open_purchases() == []
@@ -86,7 +77,7 @@ def test_the_question_bank_survives_its_provider_and_is_certified(tmp_path: Path
 
 
 def test_a_pipeline_learns_exports_and_serves(tmp_path: Path) -> None:
-    found = load("pipeline").main(tmp_path, n=300)
+    found = load(FOLDER / "pipeline.py").main(tmp_path, n=300)
     assert found["scores"].mean() > 0.6
     assert found["learned"].receipt.cells <= 0.3 * 300 * 14
     first = found["answers"].probabilities[0]
@@ -95,7 +86,7 @@ def test_a_pipeline_learns_exports_and_serves(tmp_path: Path) -> None:
 
 
 def test_a_trait_is_read_from_few_columns_in_the_next_cohort(tmp_path: Path) -> None:
-    life = load("wide_table").main(tmp_path, markers=2_000, people=600)
+    life = load(FOLDER / "wide_table.py").main(tmp_path, markers=2_000, people=600)
     bill = life.bill()
     later = bill[8:]
     assert (later["route"] == "reused").all()
@@ -103,10 +94,10 @@ def test_a_trait_is_read_from_few_columns_in_the_next_cohort(tmp_path: Path) -> 
 
 
 def test_texts_are_filtered_with_a_certificate(capsys) -> None:
-    answers = load("filter_texts").main(n=1500, spend="0.004 USD")
+    answers = load(FOLDER / "filter_texts.py").main(n=1500, spend="0.004 USD")
     told = capsys.readouterr().out
     assert "agree 0.95, with confidence 0.95, of 1,500 rows" in told
     assert answers.certificate.by_model > 500
-    _, truth = load("filter_texts").make_texts(1500)
+    _, truth = load(FOLDER / "filter_texts.py").make_texts(1500)
     right = sum(said == true for said, true in zip(answers.values, truth.values()))
     assert right >= 0.95 * 1500
