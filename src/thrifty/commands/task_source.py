@@ -142,12 +142,12 @@ def say_other_name(life: Lifetime, source: Source) -> None:
     """Where these ids have values under another source's name, which would be bought once more."""
 
     def work(pages: SqlPages) -> list[tuple[str, int]]:
+        if pages.knows_source("feature", source.name):
+            return []
         examples = pages.numbers("example", source.examples or ())
         mine = examples[examples >= 0]
-        of = {} if not len(mine) else pages.sources_of("feature")
+        of = pages.sources_of("feature") if len(mine) else {}
         there = set(source.feature_names)
-        if source.name in {name for name, _ in of.values()}:
-            return []
         owned: dict[str, set[int]] = {}
         for column in pages.columns("feature", [n for n, (_, f) in of.items() if f in there]):
             both = np.intersect1d(mine, read_cells(column).examples)
