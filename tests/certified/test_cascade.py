@@ -113,15 +113,6 @@ def test_a_row_that_the_first_member_is_sure_of_is_not_asked_of_the_next():
     assert (found.by[easy] == 0).mean() > 0.9
 
 
-def test_rows_that_cost_more_are_left_to_the_first_member():
-    y = truth(2000, seed=4)
-    members = members_of(y, [Model(y, 0.85, 5), Model(y, 0.97, 6)], [0.001, 0.3], 0.9)
-    cheap_and_dear = np.tile([0.2, 1.8], 1000)
-    found = answer_with_chain(_with(members, row_prices=cheap_and_dear), np.random.default_rng(0))
-    first = (found.by == 0).reshape(-1, 2).mean(axis=0)
-    assert found.chain.members == (0, 1) and first[0] < 0.4 < 0.7 < first[1]
-
-
 # -- through a lifetime -------------------------------------------------------------------------
 
 

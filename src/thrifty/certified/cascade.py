@@ -24,8 +24,8 @@ least money in all wins, where a longer chain must promise more: the plan rests 
 (A more expensive member before a cheaper one is never of use: the answer is that of the last one
 asked.)
 
-Where rows have prices of their own all of this is in prices of the row: an error on a row that
-costs twice as much counts half.
+Where rows have prices of their own the labels of scouts are chosen and the certificate is planned
+with them. Thresholds that know them too brought nothing (benchmarks/cascade.py).
 """
 
 from __future__ import annotations
@@ -91,9 +91,8 @@ class Members:
 class Chain:
     """Members in the order in which they are asked, and where a row leaves the chain.
 
-    The risk of an answer is its probability to be wrong times what such an error counts, in prices
-    of its row. A row is answered at a risk of at most ``answers``, and left to the oracle above
-    ``abstains``.
+    The risk of an answer is its probability to be wrong times what such an error counts. A row is
+    answered at a risk of at most ``answers``, and left to the oracle above ``abstains``.
     """
 
     members: tuple[int, ...]
@@ -223,8 +222,6 @@ class _ChainRun:
         doubts = np.column_stack([self._doubt(scouts, m) for m in every])
         risks = doubts * np.column_stack([_extras(members, codes[:, m]) for m in every])
         price = None if members.row_prices is None else members.row_prices[scouts]
-        if price is not None:
-            risks /= price[:, None]
         # a member more must save one over the root of the scouts
         longer = 1 + 1 / math.sqrt(len(scouts))
         found = [Chain((), (), (), members.rows * members.oracle_price)]
@@ -263,8 +260,6 @@ class _ChainRun:
             self._ask(member, rows)
             self._take(member, rows, codes, by, doubt)
             risk = doubt[rows] * _extras(members, codes[rows])
-            if members.row_prices is not None:
-                risk = risk / members.row_prices[rows]
             rows = rows[(risk > answers) & (risk <= abstains)]
         self._take(
             self.most_expensive, scouts, codes, by, doubt
