@@ -2,7 +2,8 @@
 
     python benchmarks/promises.py all         each promise in probability, until its interval is at
                                               most .04 wide; a broken one ends with an error,
-                                              and so does one that stays open
+                                              and so does one that stays open after its part
+                                              of an hour of processor time
     python benchmarks/promises.py sure        one group of them: monitoring, monomial-rows,
                                               trees, quality, sure, worth; --jobs 16 for sixteen
                                               trials at once
@@ -32,7 +33,7 @@ import numpy as np
 
 import thrifty
 from interval_designs import CLASSES, NUMBERS, one_fit
-from simulated import PROMISES, Timed, Trial, promise, simulate, timed
+from simulated import PROMISES, Simulated, Timed, Trial, promise, simulate, timed
 from thrifty import bounds
 from thrifty.lifetime.monitoring import Reference, watch
 from thrifty.powers import Monomials
@@ -461,6 +462,10 @@ promise(
 )(lambda seed: weighed(seed)[1])
 
 
+#: processor seconds that all promises of a run may take
+HOUR = 3500.0
+
+
 def of_promise(number: int, seed: int) -> Timed:
     return timed(PROMISES[number].trial, seed)
 
@@ -469,7 +474,7 @@ def simulated(group: str, jobs: int) -> None:
     """All promises of a group, one line each; an error at the end where one is broken or open."""
     chosen = [(i, one) for i, one in enumerate(PROMISES) if group in ("all", one.group)]
     print(f"{len(chosen)} promises, a line for each; seconds are of processor time", flush=True)
-    found = []
+    found: list[Simulated] = []
     fork = multiprocessing.get_context("fork")
     with ExitStack() as stack:
         # a seed goes to the same process for each promise: what is fitted for one is kept
@@ -480,7 +485,10 @@ def simulated(group: str, jobs: int) -> None:
                 told = [own[s % jobs].apply_async(of_promise, (number, s)) for s in seeds]
                 return (event.get() for event in told)
 
-            found.append(simulate(one, over=over))
+            # some need few trials and some many: at most four times its part of the hour
+            left = HOUR - sum(before.seconds for before in found)
+            longest = min(left, 4 * left / (len(chosen) - len(found)))
+            found.append(simulate(one, over=over, longest=longest))
             print(found[-1], flush=True)
     broken = sum(not one.kept for one in found)
     undecided = sum(one.kept and not one.known for one in found)

@@ -38,7 +38,7 @@ __all__ = [
 
 #: of an interval, at most
 WIDTH = 0.04
-#: of processor time that one promise may take: forty of them take about an hour at the most
+#: of processor time that one promise may take
 LONGEST = 400.0
 #: trials before the width is looked at, and the first seed: what is simulated was chosen on others
 _AT_ONCE, _FIRST_SEED = 20, 1_000_000
