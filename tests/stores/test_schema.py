@@ -33,9 +33,9 @@ def old(tmp_path):
 @pytest.fixture
 def a_step_later(monkeypatch):
     """A schema with one step more, as the next version may have."""
-    monkeypatch.setattr(schema, "STEPS", (FURTHER,))
+    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, FURTHER))
     for place in ("schema", "sqlite", "postgres"):
-        monkeypatch.setattr(f"thrifty.stores.{place}.LATEST", OLDEST + 1)
+        monkeypatch.setattr(f"thrifty.stores.{place}.LATEST", LATEST + 1)
 
 
 def version(path):
@@ -92,6 +92,7 @@ def test_it_goes_on_learning(old):
 
 def test_a_new_store_has_the_tables_of_one_that_was_brought_up(old, tmp_path):
     thrifty.Lifetime(thrifty.Trees(), store=tmp_path / "new.db").close()
+    thrifty.Lifetime.open(old).close()
 
     def columns(path):
         connection = sqlite3.connect(path)
@@ -122,7 +123,7 @@ def test_processes_that_open_an_old_store_together_bring_it_up_once(old, a_step_
                 os._exit(code)
         pids.append(pid)
     assert [os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]) for p in pids] == [0] * 4
-    assert version(old) == OLDEST + 1 and "further" in tables(old)
+    assert version(old) == LATEST + 1 and "further" in tables(old)
 
 
 def test_a_store_that_is_only_read_is_not_brought_up(old, a_step_later):

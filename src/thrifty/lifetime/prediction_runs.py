@@ -535,7 +535,7 @@ class PredictionRuns:
             gone = run.purged(pages)
             self._offered(run, np.setdiff1d(run.rows, gone) if gone else None)(pages)
             if finished:
-                doors.ledger.compact(pages, run.account)
+                doors.ledger.compact_predictions(pages, run.cells.counted)
                 if run.call:
                     KeptPages(pages).drop(_CALL, run.call)
             if note is not None and changed is None:

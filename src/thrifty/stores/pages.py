@@ -17,6 +17,14 @@ from thrifty.stores.task_pages import SqlRow, TaskPages
 from thrifty.untrusted import readable
 
 _CHUNK = 1024
+#: settled purchases of a lifetime's predictions that are over, and of no task
+_OVER = """
+    status = 'settled' AND compacted = 0 AND lifetime = ? AND (task = '' OR EXISTS (
+        SELECT 1 FROM predictions AS p WHERE p.account = purchases.task
+        AND p.lifetime = purchases.lifetime AND p.receipt IS NOT NULL AND p.receipt NOT LIKE ?
+    ))
+"""
+_GIVEN_UP = '%"finished": false%'  # such a prediction may go on
 #: columns of a purchase, in the order of its fields, and what reads each of them
 _COLUMNS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("key", "task", "provider", "status", "owner"), str),
@@ -213,6 +221,16 @@ class SqlPages(TaskPages):
     def settled_of(self, task: str) -> list[Purchase]:
         open_ones = "compacted = 0 AND status = 'settled' ORDER BY sequence"
         return self._purchases(f"WHERE lifetime = ? AND task = ? AND {open_ones}", self._id, task)
+
+    def settled_of_predictions(self) -> list[Purchase]:
+        """Those of predictions that are over, and of no task: nobody goes on with them."""
+        return self._purchases(f"WHERE {_OVER} ORDER BY sequence", self._id, _GIVEN_UP)
+
+    def n_settled_of_predictions(self) -> int:
+        """How many these are."""
+        return int(
+            self._run(f"SELECT COUNT(*) FROM purchases WHERE {_OVER}", (self._id, _GIVEN_UP))[0][0]
+        )
 
     def purchases_of(self, task: str) -> list[Purchase]:
         return self._purchases("WHERE lifetime = ? AND task = ? ORDER BY id", self._id, task)
@@ -489,7 +507,8 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
 #: methods that take apart what a row holds
 _READERS = """
     number numbers names numbered sources_of knows_source words with_keys purchase as_now
-    blocking answered purchases_in_store settled_after all_settled settled_of purchases latest
+    blocking answered purchases_in_store settled_after all_settled settled_of
+    settled_of_predictions n_settled_of_predictions purchases latest
     purchases_of last_settled last_compacted sequences columns balance over accounts
     over_by_task example_costs _chunk currency version state settings forgets changes n_features
     task_token heads task bill_of tasks predictions labels_of to_buy purged transactions

@@ -211,7 +211,10 @@ CREATE INDEX purchases_of_task ON purchases (lifetime, task, compacted);
 
 #: the schema of 0.2
 OLDEST = 11
-STEPS: tuple[str, ...] = ()
+STEPS: tuple[str, ...] = (
+    # each prediction that buys looks for its own line: a store may hold a million of them
+    "CREATE INDEX IF NOT EXISTS predictions_by_account ON predictions (account)",
+)
 LATEST = OLDEST + len(STEPS)
 
 

@@ -112,6 +112,10 @@ class Pages(Protocol):
     def settled_after(self, sequence: int) -> list[Purchase]:
         """Settled purchases of the store in order, without those that a column has taken in."""
 
+    def settled_of_predictions(self) -> list[Purchase]: ...
+
+    def n_settled_of_predictions(self) -> int: ...
+
     def settled_of(self, task: str) -> list[Purchase]:
         """The same, of one task of this lifetime."""
 

@@ -28,6 +28,7 @@ __all__ = [
     "Gap",
     "compact",
     "compact_all",
+    "compact_predictions",
     "forget_columns",
     "forget_gaps",
     "known_gaps",
@@ -45,6 +46,19 @@ def compact(pages: Pages, task: str) -> int:
     again, its receipt still knows what it paid itself.
     """
     return _into_columns(pages, [*pages.settled_of(task), *(pages.settled_of("") if task else [])])
+
+
+def compact_predictions(pages: Pages, cells: int) -> int:
+    """Move what predictions that are over have bought into columns, once that is worth it.
+
+    A column is written whole, however few of its cells are new: with rows that are bought one by
+    one that would take longer the more of them are owned. So they wait, as they are, until a
+    prediction has bought many ``cells`` or many purchases wait, which each reader reads one by one.
+    """
+    many_cells, many = 1000, 64
+    if cells < many_cells and pages.n_settled_of_predictions() < many:
+        return 0
+    return _into_columns(pages, pages.settled_of_predictions())
 
 
 def compact_all(pages: Pages) -> int:

@@ -22,7 +22,13 @@ from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.categories import agree_on_categories
-from thrifty.cells.ledger.compacted import Gap, compact, forget_gaps, known_gaps
+from thrifty.cells.ledger.compacted import (
+    Gap,
+    compact,
+    compact_predictions,
+    forget_gaps,
+    known_gaps,
+)
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
@@ -479,6 +485,10 @@ class Ledger:
     def compact(self, pages: Pages, task: str) -> None:
         """Move a finished task's purchases into columns."""
         compact(pages, task)
+
+    def compact_predictions(self, pages: Pages, cells: int) -> None:
+        """Move into columns what ended predictions bought; the last of them so many cells."""
+        compact_predictions(pages, cells)
 
 
 def _take_over(pages: Pages, source: CallableSource) -> None:
