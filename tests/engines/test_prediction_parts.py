@@ -166,8 +166,8 @@ def test_what_is_owned_by_ids_is_not_paid_again(folder, small_parts, tmp_path):
     mine = thrifty.Source.from_frame(
         some[NAMES], examples=some["patient"], name="clinic", allow_missing=True
     )
-    first = life.predict("ill", mine).receipt
-    said = {"id": "patient", "source": "clinic"}
+    first = life.predict("ill", mine, stop=None).receipt
+    said = {"id": "patient", "source": "clinic", "stop": None}
     made = life.predict("ill", folder, out=tmp_path / "out", n_jobs=2, **said)
     assert made.receipt.cost + first.cost == whole("plain")[1]
     assert made.receipt.reused_cells == first.cells
@@ -180,9 +180,9 @@ def test_what_is_owned_by_ids_is_not_paid_again(folder, small_parts, tmp_path):
 
 def test_the_same_call_again_finds_its_answers(folder, small_parts, tmp_path):
     life = life_in(None)
-    first = life.predict("ill", folder, out=tmp_path / "out")
+    first = life.predict("ill", folder, out=tmp_path / "out", stop=None)
     spent = life.balance().spent
-    again = life.predict("ill", folder, out=tmp_path / "out")
+    again = life.predict("ill", folder, out=tmp_path / "out", stop=None)
     assert again.receipt.cost == 0
     assert life.balance().spent == spent
     pandas.testing.assert_frame_equal(first.to_frame(), again.to_frame())
@@ -206,10 +206,10 @@ def test_what_broke_off_goes_on(at, folder, small_parts, tmp_path, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(AnswerFolder, name, dies)
         with pytest.raises(KeyboardInterrupt):
-            life.predict("ill", folder, out=tmp_path / "out")
+            life.predict("ill", folder, out=tmp_path / "out", stop=None)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
     other = thrifty.Lifetime.open(tmp_path / "life.db")
-    made = other.predict("ill", folder, out=tmp_path / "out")
+    made = other.predict("ill", folder, out=tmp_path / "out", stop=None)
     frame, spent = whole("kept")
     assert other.balance().spent - before == spent
     pandas.testing.assert_frame_equal(made.to_frame(), frame)
@@ -228,12 +228,13 @@ def test_a_process_that_is_killed_goes_on(folder, small_parts, tmp_path):
         "    if len(n) == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    booked(self, part)\n"
         "parts.AnswerFolder.booked = dies\n"
-        "thrifty.Lifetime.open(sys.argv[1]).predict('ill', sys.argv[2], out=sys.argv[3])\n"
+        "thrifty.Lifetime.open(sys.argv[1]).predict('ill', sys.argv[2], out=sys.argv[3], "
+        "stop=None)\n"
     )
     paths = [str(tmp_path / "life.db"), str(folder), str(tmp_path / "out")]
     ended = python(script, *paths)
     assert ended.returncode == -signal.SIGKILL
-    made = life.predict("ill", folder, out=tmp_path / "out")
+    made = life.predict("ill", folder, out=tmp_path / "out", stop=None)
     assert life.balance().spent - before == whole("kept")[1]
     pandas.testing.assert_frame_equal(made.to_frame(), whole("kept")[0])
 
@@ -243,12 +244,12 @@ def test_a_budget_ends_before_a_part_and_not_within_it(folder, small_parts, tmp_
     spent, everything = life.balance().spent, whole("plain")[1]
     life.change(budget=thrifty.Budget(total=spent + everything / 2))
     with pytest.raises(BudgetExceeded):
-        life.predict("ill", folder, out=tmp_path / "out", n_jobs=2)
+        life.predict("ill", folder, out=tmp_path / "out", n_jobs=2, stop=None)
     assert life.balance().spent <= spent + everything / 2
     files = sorted((tmp_path / "out").glob("*.parquet"))
     assert sum(pandas.read_parquet(f)["cost"].sum() for f in files) == life.balance().spent - spent
     life.change(budget=thrifty.Budget(total=spent + everything))
-    life.predict("ill", folder, out=tmp_path / "out")
+    life.predict("ill", folder, out=tmp_path / "out", stop=None)
     assert life.balance().spent == spent + everything
 
 
@@ -289,7 +290,7 @@ def _life():
 
 def test_other_answers_are_not_written_over(folder, tmp_path):
     life = life_in(None)
-    life.predict("ill", folder, out=tmp_path / "out")
+    life.predict("ill", folder, out=tmp_path / "out", stop=None)
     with pytest.raises(BadInput, match="another prediction"):
         life.predict("ill", folder, out=tmp_path / "out", stop=thrifty.Sure(0.9))
     with pytest.raises(BadInput, match="a new or an empty folder"):
