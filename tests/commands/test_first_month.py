@@ -35,7 +35,8 @@ def ward(tmp_path, monkeypatch):
             tests[name] = np.where(rng.random(n) < 0.1, "nicht gemacht", tests[name])
         frame = pd.DataFrame({"patient": [f"{month}{i}" for i in range(n)], "age": age, **tests})
         frame["ill"] = np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "krank", "gesund")
-        frame["late"] = np.where(rng.random(n) < 0.3, "ja", "nein")
+        chance = np.random.default_rng(n).random(n)  # of a row, whatever else was drawn
+        frame["late"] = np.where(chance < 0.3, "ja", "nein")
         frame.to_csv(tmp_path / f"{month}.csv", index=False)
     (tmp_path / "clinic.yaml").write_text(
         "store: clinic.db\n"
