@@ -48,20 +48,6 @@ def test_a_store_gives_the_same_model_and_memory(texts) -> None:
     assert np.array_equal(kept, ours) and np.sum(ours) > 0
 
 
-def test_memory_leaves_more_for_the_rare_class() -> None:
-    """The background that a cohort taught is not bought again."""
-    X, y = words(6, n=1000)
-
-    def looks_in_the_rare_class(cohort: int) -> int:
-        life = thrifty.Lifetime(random_state=0)
-        if cohort:
-            life.background(words(9)[0], rows=cohort)
-        table = life.learn("t", X, y, spend="4 %").model.table_
-        return int(table.bought[table.labels == 1].sum())
-
-    assert looks_in_the_rare_class(200) > 1.1 * looks_in_the_rare_class(0)
-
-
 def test_a_cohort_is_paid_once_and_owned_by_later_tasks(tmp_path) -> None:
     X, y = words(7)
     source = thrifty.Source.from_array(X, examples=range(len(X)), name="texts")

@@ -13,13 +13,13 @@ import pytest
 
 import thrifty
 from tests.models.tables import table_of
-from thrifty.lifetime import task
 from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
 from thrifty.lifetime.outcomes import _periods
 from thrifty.lifetime.prediction_parts import parts_of, read_part
 from thrifty.lifetime.progress import _Watch
 from thrifty.lifetime.state import _features_key, _hashed
+from thrifty.stores import saved
 
 DAY = 86_400.0
 
@@ -117,8 +117,9 @@ def test_columns_that_a_part_lacks_are_not_asked_of_it(tmp_path):
 def test_new_columns_wait_for_another_process_that_was_quicker(monkeypatch, quicker):
     put = []
     writes = SimpleNamespace(put_features=lambda names, named: put.append(names))
-    monkeypatch.setattr(task, "VersionPages", lambda pages: writes)
+    monkeypatch.setattr(saved, "VersionPages", lambda pages: writes)
     pages = SimpleNamespace(n_features=lambda: 2, version=lambda: 8 if quicker else 7)
-    with pytest.raises(task.FeaturesMoved) if quicker else nullcontext():
-        task._grow_features(pages, 7, ("a", "b", "c"), True)
+    after = SimpleNamespace(version=7, features=("a", "b", "c"), named=True)
+    with pytest.raises(saved.FeaturesMoved) if quicker else nullcontext():
+        saved.SavedLifetime.grow_features(SimpleNamespace(), pages, after)
     assert put == ([] if quicker else [("a", "b", "c")])
