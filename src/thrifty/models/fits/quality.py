@@ -12,8 +12,8 @@ still. A figure of 1 has no spread at all, yet k rows without a fault say only t
 common: the low end is at most the figure times .025^(1 / k), k rows of the rarest class (Clopper
 and Pearson, 1934).
 
-It holds in about 92 % of the cases or more; of few rows without any signal in 85 %, and then the model
-says so. `python benchmarks/promises.py quality` counts.
+It holds in about 92 % of the cases or more; of few rows without any signal in 85 %, and then the
+model says so. `python benchmarks/promises.py quality` counts.
 """
 
 from __future__ import annotations
