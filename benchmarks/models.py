@@ -2,11 +2,10 @@
 
 Each label of a set is a task with its own rows and without ids, so that nothing is owned from
 earlier tasks; one test set is held out of all tasks. Ours (``thrifty.Models()``, one lifetime for
-each set, seed and bill; a new one for each task: no memory; ``--memory cohort``: one that buys 300
-whole rows before the first task), the best of LightGBM, logistic
-regression and EBM on every cell, and a class-balanced pilot divided in nine ways, best in
-hindsight. Lines are kept, so that a run can be broken off and go on. The sets are looked for in
-THRIFTY_DATA or shared/data beside the repository.
+each set, seed and bill; a new one for each task: no memory), the better of LightGBM and logistic
+regression on every cell, and a class-balanced pilot divided in nine ways, best in hindsight. Lines
+are kept, so that a run can be broken off and go on. The sets are looked for in THRIFTY_DATA or
+shared/data beside the repository.
 """
 
 from __future__ import annotations
@@ -17,30 +16,14 @@ from pathlib import Path
 
 from studies.kept import Kept, measured_at
 from studies.measure import machine, one_thread, table
-from studies.model_run import BILLS, PARTS, Kind, run_set
+from studies.model_run import BILLS, PARTS, run_set
 from studies.model_tables import calibration_rows, memory_rows, ratio_rows
 from studies.model_tasks import MIXED, WIDE
-from studies.model_verdicts import (
-    cohort_rows,
-    compact,
-    expand,
-    half_bill_rows,
-    lead_rows,
-    other_rows,
-    window_rows,
-)
+from studies.model_verdicts import compact, expand, lead_rows
 
 KEPT = Path(__file__).resolve().parent / "results" / "models.jsonl"
-TABLES = (
-    ratio_rows,
-    lead_rows,
-    memory_rows,
-    half_bill_rows,
-    cohort_rows,
-    window_rows,
-    calibration_rows,
-    other_rows,
-)
+MEMORIES = {"with": (True,), "without": (False,), "both": (True, False)}
+TABLES = (ratio_rows, lead_rows, memory_rows, calibration_rows)
 
 
 def main() -> None:
@@ -50,7 +33,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
     parser.add_argument("--bills", type=float, nargs="*", default=BILLS, help="shares, as 0.05")
     parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--memory", choices=("with", "without", "both", "cohort"), default="both")
+    parser.add_argument("--memory", choices=tuple(MEMORIES), default="both")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true", help="three sets, 6 labels, 5 %%")
     parser.add_argument("--show", action="store_true", help="only tables of what is kept")
@@ -61,18 +44,11 @@ def main() -> None:
         given.seeds, given.bills = [0], (0.05,)
         given.kept = given.kept.with_name("models-quick.jsonl")
     kept = Kept(given.kept)
-    memories: tuple[Kind, ...] = {
-        "with": (True,),
-        "without": (False,),
-        "both": (True, False),
-        "cohort": ("cohort",),
-    }[given.memory]
     one_thread()
     for seed in [] if given.show else given.seeds:
         for name in given.sets:
-            run_set(
-                kept, name, given.labels, seed, tuple(given.bills), memories, tuple(given.parts)
-            )
+            bills, memories = tuple(given.bills), MEMORIES[given.memory]
+            run_set(kept, name, given.labels, seed, bills, memories, tuple(given.parts))
             lines = [line for line in kept.lines if line["set"] == name]
             print(table(ratio_rows(lines)), flush=True)
     print(machine())

@@ -5,29 +5,21 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from studies.kept import Kept
 from studies.model_tasks import ModelTask, model_tasks
-from studies.model_ways import additive_model, cegb_model, full_models, pilots, scores, whole_rows
+from studies.model_ways import full_models, pilots, scores, whole_rows
 from thrifty.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.typing import Json
 
-__all__ = ["BILLS", "PARTS", "Kind", "run_set"]
+__all__ = ["BILLS", "PARTS", "run_set"]
 
-#: ours; LightGBM and logistic regression on every cell; EBM on every cell; the nine pilots;
-#: LightGBM that is charged for every feature
-PARTS = ("ours", "full", "pilots", "rows", "cegb", "ebm")
+#: ours; LightGBM and logistic regression on every cell; the nine pilots; whole rows
+PARTS = ("ours", "full", "pilots", "rows")
 BILLS = (0.02, 0.03, 0.05, 0.1, 0.2)
 
 Line = Json
-
-
-#: ours with memory (True), without (False), or "cohort": with one bought before the first task
-Kind: TypeAlias = bool | str
-#: rows of it
-COHORT = 300
 
 
 def run_set(
@@ -36,7 +28,7 @@ def run_set(
     n_labels: int,
     seed: int,
     bills: tuple[float, ...],
-    memories: tuple[Kind, ...] = (True, False),
+    memories: tuple[bool, ...] = (True, False),
     parts: tuple[str, ...] = PARTS,
 ) -> None:
     """What is not kept yet of some parts, one set and seed; ours with a memory and without."""
@@ -52,9 +44,8 @@ def run_set(
                     kept.add({**key, **line})
     for i, task in enumerate(tasks):
         key = {"set": name, "seed": seed, "i": i, "label": task.label}
-        for what, ways in (("full", full_models), ("ebm", additive_model), ("cegb", cegb_model)):
-            if what in parts and not kept.has(**key, what=what, bill=None, memory=None):
-                kept.add({**key, "what": what, "models": ways(task)})
+        if "full" in parts and not kept.has(**key, what="full", bill=None, memory=None):
+            kept.add({**key, "what": "full", "models": full_models(task)})
         for bill in bills if "pilots" in parts else ():
             if not kept.has(**key, what="pilots", bill=bill, memory=None):
                 kept.add({**key, "what": "pilots", "bill": bill, "ap": pilots(task, bill)})
@@ -63,12 +54,9 @@ def run_set(
                 kept.add({**key, "what": "rows", "bill": bill, "ap": whole_rows(task, bill)})
 
 
-def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: Kind) -> Iterator[Line]:
+def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: bool) -> Iterator[Line]:
     """One lifetime over all tasks; without memory a new one for each."""
     life = Lifetime(Models(random_state=seed))
-    if memory == "cohort":
-        first = tasks[0].X
-        life.background(first.astype(bool) if first.dtype == "uint8" else first, rows=COHORT)
     for i, task in enumerate(tasks):
         if not memory:
             life = Lifetime(Models(random_state=seed))
@@ -89,6 +77,5 @@ def _ours(tasks: list[ModelTask], seed: int, bill: float, memory: Kind) -> Itera
             "features": len(learned.model.features_),
             "seconds": seconds,
             "share": float(task.y.mean()),
-            **({"cohort": COHORT / len(tasks[0].y)} if memory == "cohort" else {}),
             **scores(p, task.y_test),
         }

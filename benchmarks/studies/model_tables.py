@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.model_run import BILLS, Kind
+from studies.model_run import BILLS
 from thrifty.array_types import Floats
 from thrifty.typing import Fields
 
@@ -22,13 +22,10 @@ class SetLines:
 
     def __init__(self, lines: list[Line]) -> None:
         self.full = {_at(x): dict(x["models"]) for x in lines if x["what"] == "full"}
-        for x in lines:
-            if x["what"] == "ebm" and _at(x) in self.full:
-                self.full[_at(x)].update(x["models"])
         names = set.intersection(*(set(m) for m in self.full.values())) if self.full else set()
         means = {n: np.mean([m[n]["ap"] for m in self.full.values()]) for n in sorted(names)}
         self.best = max(means, key=means.__getitem__, default="")
-        self.ours: dict[tuple[float, Kind], dict[tuple[int, int], Line]] = defaultdict(dict)
+        self.ours: dict[tuple[float, bool], dict[tuple[int, int], Line]] = defaultdict(dict)
         self.pilots: dict[float, dict[tuple[int, int], dict[str, float]]] = defaultdict(dict)
         for line in lines:
             if line["what"] == "ours":
@@ -38,7 +35,7 @@ class SetLines:
                 ways.update(line["ap"])
         self.n_tasks = 1 + max((i for _, i in self.full), default=-1)
 
-    def both(self, bill: float, memory: Kind) -> list[tuple[int, int]]:
+    def both(self, bill: float, memory: bool) -> list[tuple[int, int]]:
         """Tasks that ours and the full models have."""
         return sorted(set(self.ours[bill, memory]) & set(self.full))
 
@@ -49,7 +46,7 @@ class SetLines:
     def full_ap(self, at: list[tuple[int, int]]) -> Floats:
         return np.array([self.full[x][self.best]["ap"] for x in at])
 
-    def our_ap(self, at: list[tuple[int, int]], bill: float, memory: Kind) -> Floats:
+    def our_ap(self, at: list[tuple[int, int]], bill: float, memory: bool) -> Floats:
         return np.array([self.ours[bill, memory][x]["ap"] for x in at])
 
     def pilot_ap(self, at: list[tuple[int, int]], bill: float) -> tuple[str, Floats] | None:

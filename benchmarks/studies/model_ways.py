@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
@@ -18,22 +16,10 @@ from studies.model_tasks import ModelTask
 from thrifty.array_types import Floats
 from thrifty.typing import AnyArray, Fields
 
-__all__ = [
-    "additive_model",
-    "cegb_model",
-    "full_models",
-    "log_loss_fall",
-    "pilots",
-    "scores",
-    "usefulness",
-    "whole_rows",
-]
+__all__ = ["full_models", "log_loss_fall", "pilots", "scores", "usefulness", "whole_rows"]
 
 #: of the bill for the pilot; rows of the other class per rare row
 _SHARES, _OTHERS = (0.3, 0.5, 0.7), (2, 5, 99)
-
-#: what CEGB is charged for a feature, in units of its gain
-_CEGB = 3.0
 
 
 def logistic(X: AnyArray, y: NDArray[np.int64]) -> object:
@@ -60,12 +46,6 @@ def extra_trees(X: AnyArray, y: NDArray[np.int64]) -> BaseEstimator:
     forest = ExtraTreesClassifier(200, min_samples_leaf=2, random_state=0, n_jobs=1)
     model = make_pipeline(SimpleImputer(strategy="constant", fill_value=-9), forest)
     return model.fit(X.astype(np.float32), y)
-
-
-def additive(X: AnyArray, y: NDArray[np.int64]) -> object:
-    """An explainable boosting machine, where it is installed."""
-    made = import_module("interpret.glassbox").ExplainableBoostingClassifier
-    return made(interactions=0, n_jobs=1).fit(X.astype(np.float64), y)
 
 
 def log_loss_fall(p: Floats, y: NDArray[np.int64]) -> float:
@@ -98,34 +78,6 @@ def full_models(task: ModelTask) -> dict[str, dict[str, float]]:
     if task.X.dtype == np.uint8:
         ways["logistic"] = logistic
     return {name: _scored(way(task.X, task.y), task) for name, way in ways.items()}
-
-
-def additive_model(task: ModelTask) -> dict[str, dict[str, float]]:
-    """What EBM reaches on every cell; nothing beyond 200 features, where it is slow."""
-    if task.X.shape[1] > 200:
-        return {}
-    try:
-        return {"EBM": _scored(additive(task.X, task.y), task)}
-    except ImportError:
-        return {}
-
-
-def cegb_model(task: ModelTask) -> dict[str, dict[str, float]]:
-    """LightGBM on every cell that is charged for every feature it takes, and how many it took."""
-    from lightgbm import LGBMClassifier
-
-    model = LGBMClassifier(
-        n_estimators=100,
-        num_leaves=8,
-        min_child_samples=8,
-        learning_rate=0.06,
-        n_jobs=1,
-        verbose=-1,
-        cegb_tradeoff=1.0,
-        cegb_penalty_feature_coupled=[_CEGB] * task.X.shape[1],
-    ).fit(task.X.astype(np.float32), task.y)
-    used = float((model.feature_importances_ > 0).sum())
-    return {"CEGB": {**_scored(model, task), "features": used}}
 
 
 def _scored(model: object, task: ModelTask) -> dict[str, float]:
