@@ -91,7 +91,7 @@ def test_models_are_scikit_learn_classifiers():
 
 
 def test_a_task_that_is_forgotten_and_learned_again_is_there_at_once(tmp_path):
-    from thrifty.report.reader import Reader
+    from thrifty.report.view import Reader
 
     place = tmp_path / "again.db"
     life = thrifty.Lifetime(thrifty.Trees(max_depth=3), store=place)

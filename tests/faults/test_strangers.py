@@ -15,7 +15,7 @@ import thrifty
 from tests.faults import damage
 from tests.loops import AMPLE
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.commands.task_file import read_task_file
+from thrifty.commands.task_file import read_any_file
 from thrifty.errors import BadInput, NotAStore, StoreError, ThriftyError
 from thrifty.protocol import Cells
 from thrifty.stores import PostgresStore
@@ -161,23 +161,4 @@ def test_yaml_that_never_ends_is_refused(text, tmp_path):
     path = tmp_path / "t.yaml"
     path.write_text(text)
     with pytest.raises(BadInput):
-        read_task_file(path)
-
-
-@pytest.mark.parametrize("query", ["sort=0000000000008", "sort=" + "9" * 5000, "page=٣"])
-def test_numbers_in_addresses_are_bounded(query, sound, tmp_path):
-    import asyncio
-
-    import httpx
-
-    watcher = damage.Watcher(damage.Reader(str(sound.store)).look)
-    watcher.look_once()
-    site = damage.Guard(damage.make_app(watcher, lambda *_: None), damage.PORT, damage.TOKEN)
-    base = f"http://127.0.0.1:{damage.PORT}"
-
-    async def ask(address):
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(site), base_url=base) as client:
-            return await client.get(address, cookies={f"thrifty_{damage.PORT}": damage.TOKEN})
-
-    assert asyncio.run(ask(f"/api/tasks?{query}")).status_code == 400
-    assert asyncio.run(ask("/api/tasks/" + "9" * 4400)).status_code == 404
+        read_any_file(path)

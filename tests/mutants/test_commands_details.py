@@ -13,7 +13,6 @@ import thrifty
 from tests.shell import run
 from thrifty.certified.certify import _too_few
 from thrifty.certified.plan import least_checks
-from thrifty.commands.demo import Stream
 from thrifty.commands.task_file import read_any_file
 from thrifty.commands.task_source import _function, _with_points
 from thrifty.errors import BadInput
@@ -47,7 +46,7 @@ def test_a_function_that_is_not_in_its_module_is_said():
 
 
 def test_only_the_features_that_were_named_are_offered():
-    asked = read_any_file(Path("ward.csv"), ["ill"], features=["age", "weight"])
+    asked = read_any_file(Path("ward.csv"), ["ill"], feature=["age", "weight"])
     assert asked.source["features"] == ["age", "weight"]
     assert "features" not in read_any_file(Path("ward.csv"), ["ill"]).source
 
@@ -61,10 +60,6 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
     done = run("ask", tmp_path / "ward.db", "--task", "ill", *sure, answers="9\n9\n9\nq\n")
     assert "ill: " in done.output
     assert done.output.count("price 1") == (1 if sure else 3)
-
-
-def test_a_demo_begins_without_an_exact_tree():
-    assert Stream(5, 30).exact == 0
 
 
 def test_a_log_has_a_line_every_twenty_seconds(monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ from tests.shell import run
 from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
 from thrifty.report import report_page
 from thrifty.report.pages import task_row
-from thrifty.report.reader import read_store
+from thrifty.report.view import read_store
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import html
+import json
+import re
 import shutil
 import socket
 from collections.abc import Callable
@@ -16,9 +18,9 @@ from tests.loops import AMPLE
 from tests.market import seller
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.errors import PurchaseInDoubt, ThriftyError
-from thrifty.report import LifetimeView
+from thrifty.report import LifetimeView, report_page
 from thrifty.report.dashboard import Guard, Watcher, listen, make_app
-from thrifty.report.reader import Reader
+from thrifty.report.view import Reader
 from thrifty.stores import open_store
 
 PORT, TOKEN = 8710, "a-token-that-is-long-enough"
@@ -89,12 +91,11 @@ def either_site(request: pytest.FixtureRequest) -> Site:
     return Site(url)
 
 
-PAGES = ["/", "/tasks", "/tasks/0", "/representation", "/ledger", "/doubt"]
+ADDRESSES = ["/", "/live", "/tasks", "/tasks/0", "/static/thrifty.css"]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_answers_and_escapes(either_site: Site, page: str) -> None:
-    answer = either_site.ask("GET", page)
+def test_the_page_answers_and_escapes(either_site: Site) -> None:
+    answer = either_site.ask("GET", "/")
     assert answer.status_code == 200
     assert HOSTILE not in answer.text
     policy = answer.headers["content-security-policy"]
@@ -105,12 +106,12 @@ def test_every_page_answers_and_escapes(either_site: Site, page: str) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:1", ""])
 def test_a_foreign_host_is_refused(site: Site, host: str) -> None:
-    for page in ("/", "/api/tasks", "/static/thrifty.css"):
+    for page in ADDRESSES:
         assert site.ask("GET", page, headers={"host": host}).status_code == 421
 
 
 def test_nothing_without_the_token(site: Site) -> None:
-    for page in [*PAGES, "/api/live", "/pictures/bill.svg", "/static/thrifty.css"]:
+    for page in [*ADDRESSES, "/pictures/bill.svg"]:
         refused = site.ask("GET", page, cookies={})
         assert refused.status_code == 403 and "needs its token" in refused.text
         wrong = site.ask("GET", page, cookies={f"thrifty_{PORT}": TOKEN[:-1]})
@@ -118,12 +119,12 @@ def test_nothing_without_the_token(site: Site) -> None:
 
 
 def test_quality_that_was_not_measured_has_no_column(site: Site) -> None:
-    assert 'data-measured="no"' in site.ask("GET", "/tasks").text
+    assert 'data-measured="no"' in site.ask("GET", "/").text
 
 
 def test_the_token_in_the_address_becomes_a_cookie(site: Site) -> None:
-    answer = site.ask("GET", f"/tasks?token={TOKEN}", cookies={})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/tasks")
+    answer = site.ask("GET", f"/tasks?a=1&token={TOKEN}", cookies={})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/tasks?a=1")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=strict" in cookie
     assert site.ask("GET", "/?token=guess", cookies={}).status_code == 403
@@ -131,25 +132,23 @@ def test_the_token_in_the_address_becomes_a_cookie(site: Site) -> None:
 
 def test_a_doubt_is_shown_with_the_command_that_settles_it(either_site: Site) -> None:
     (waiting,) = either_site.watcher.scene.view.ledger.in_doubt
-    page = either_site.ask("GET", "/doubt").text
+    page = either_site.ask("GET", "/").text
     assert f"thrifty resolve {either_site.path} {waiting.id} --not-billed" in html.unescape(page)
     either_site.resolve(waiting.id, "not-billed")
     either_site.watcher.look_once()
-    assert "Nothing is in doubt" in either_site.ask("GET", "/doubt").text
+    assert "thrifty resolve" not in either_site.ask("GET", "/").text
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        "/tasks/99", "/tasks/-1", "/tasks/../etc/passwd", "/pictures/../../x.svg",
-        "/pictures/secret.svg", "/static/..%2f..%2fpage.py", "/static/report.js.map", "/doubt/77",
-        "/api/tasks?sort=name;drop table tasks", "/api/tasks?page=-1", "/api/tasks?sort=99",
+        "/tasks/99", "/tasks/-1", "/tasks/²", f"/tasks/{'9' * 5000}", "/tasks/../etc/passwd",
+        "/pictures/../../x.svg", "/pictures/secret.svg", "/static/..%2f..%2fpage.py",
+        "/static/report.js.map", "/doubt/77",
     ],
 )  # fmt: skip
-def test_odd_addresses_are_refused_politely(site: Site, address: str) -> None:
-    answer = site.ask("GET", address)
-    assert answer.status_code in (400, 404)
-    assert "That did not work" in answer.text
+def test_odd_addresses_are_refused(site: Site, address: str) -> None:
+    assert site.ask("GET", address).status_code == 404
 
 
 def test_pictures_are_served_once_drawn(site: Site) -> None:
@@ -157,29 +156,24 @@ def test_pictures_are_served_once_drawn(site: Site) -> None:
     site.watcher.draw_once()
     answer = site.ask("GET", "/pictures/bill.svg")
     assert answer.headers["content-type"] == "image/svg+xml" and "<svg" in answer.text
-    assert "/pictures/bill.svg?drawn=1" in site.ask("GET", "/").text
+    assert "/pictures/bill.svg?version=2" in site.ask("GET", "/").text
 
 
 def test_nothing_but_get(site: Site) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        assert site.ask(method, "/doubt").status_code == 405
+        assert site.ask(method, "/tasks").status_code == 405
 
 
-def test_the_table_is_filtered_sorted_and_paged(view: LifetimeView) -> None:
+def test_the_table_and_a_task_are_what_a_report_holds(view: LifetimeView) -> None:
     site = Site("life.db", lambda: view)
-    found = site.ask("GET", "/api/tasks?sort=2&down=true&text=TASK-001").json()
-    cells = [row[2] for row in found["rows"]]
-    assert found["total"] == 10 and cells == sorted(cells, reverse=True)
-    assert site.ask("GET", "/api/tasks?text=nothing").json() == {"total": 0, "rows": []}
-    tree = site.ask("GET", "/api/tasks/5").json()["detail"]["tree"]
-    assert len(tree) == 4
+    data = json.loads(re.search(r'id="data">(.*?)</script>', report_page(view)).group(1))
+    assert site.ask("GET", "/tasks").json() == data["rows"]
+    assert site.ask("GET", "/tasks/5").json() == data["details"][5]
 
 
 def test_an_empty_lifetime_is_friendly(tmp_path: Path) -> None:
     thrifty.Lifetime(thrifty.Trees(max_depth=3), store=str(tmp_path / "new.db"))
     site = Site(tmp_path / "new.db")
-    for page in ["/", "/tasks", "/representation", "/ledger", "/doubt"]:
-        assert site.ask("GET", page).status_code == 200
     assert "Nothing has been learned yet" in site.ask("GET", "/").text
 
 
@@ -203,7 +197,7 @@ def test_no_page_waits_for_the_store(view: LifetimeView) -> None:
     looks: list[None] = []
     site = Site("life.db", lambda: looks.append(None) or view)
     site.watcher.draw_once()
-    for address in [*PAGES, "/api/live", "/api/tasks", "/api/tasks/1"]:
+    for address in [*ADDRESSES, "/pictures/bill.svg"]:
         assert site.ask("GET", address).status_code == 200
     assert len(looks) == 1, "a page must be answered from what was seen, not look at the store"
 
@@ -232,7 +226,7 @@ def test_a_port_in_use_is_said() -> None:
 def test_a_task_that_was_given_up_is_not_in_progress(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from thrifty.report import reader as reading
+    from thrifty.report import view as reading
 
     view = site.watcher.scene.view
     assert view.ledger.in_doubt and not view.ledger.running  # it waits for the user

@@ -12,11 +12,12 @@ import pytest
 import thrifty
 from tests.loops import one_by_one, paper
 from thrifty.cells import Balance, Receipt
+from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.powers import Monomials
 from thrifty.report import LifetimeView, report_page, view_of
 from thrifty.report.pages import cards_of, moment, summary
 from thrifty.report.pictures import prediction_prices
-from thrifty.report.view import LedgerView, PurchaseView, TaskView
+from thrifty.report.view import LedgerView, TaskView
 from thrifty.streams.power_tasks import monomials
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -141,9 +142,12 @@ def test_trees_over_bits_are_shown_by_the_names_of_the_bits() -> None:
 
 
 def test_purchases_in_doubt_are_said_first_hand(view: LifetimeView) -> None:
-    doubt = PurchaseView(7, "t", "lab", "doubt", 12, 3.0, 0.0, waits=True)
+    doubt = OpenPurchase(7, "doubt", "t", "lab", 3.0, "", ("p1",), ("a", "b"), 0.0, "key", "")
     said = summary(replace(view, ledger=LedgerView(in_doubt=(doubt,))))
     assert said[-1].startswith("1 purchase in doubt")
+    assert "thrifty resolve STORE 7 --not-billed" in report_page(
+        replace(view, ledger=LedgerView(in_doubt=(doubt,)))
+    )
 
 
 def test_models_that_are_not_trees_are_shown_as_text() -> None:

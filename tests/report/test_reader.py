@@ -11,7 +11,7 @@ from tests.loops import one_by_one
 from tests.shell import run
 from thrifty.errors import StoreBusy, StoreError, StoreUnwritable
 from thrifty.report import read_store, view_of
-from thrifty.report.reader import Reader
+from thrifty.report.view import Reader
 from thrifty.stores import base
 
 X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], dtype=bool)
@@ -35,7 +35,7 @@ def place(request, tmp_path: Path) -> str:
 def test_a_store_and_memory_show_the_same(place: str, stream, life) -> None:
     one_by_one(stream, life.family, store=place)
     seen, known = read_store(place), view_of(life, "lifetime")
-    assert seen.tasks == known.tasks
+    assert seen.tasks == known.tasks and seen.ledger == known.ledger
     assert seen.metafeature_texts == known.metafeature_texts
     assert (seen.title, seen.feature_names) == ("lifetime", known.feature_names)
 
@@ -75,7 +75,7 @@ def test_a_locked_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_several_lifetimes_in_one_store(tmp_path: Path) -> None:
     learn(tmp_path / "a.db", "first", lifetime="north")
     learn(tmp_path / "a.db", "other", lifetime="south")
-    with pytest.raises(StoreError, match="'north', 'south'; give one with --lifetime"):
+    with pytest.raises(StoreError, match="'north', 'south'; say which with --lifetime"):
         read_store(str(tmp_path / "a.db"))
     with pytest.raises(StoreError, match="there is no 'west'"):
         read_store(str(tmp_path / "a.db"), "west")

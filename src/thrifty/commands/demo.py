@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -49,7 +48,10 @@ _SPEND, _PRICE, _N_TEST = "15 %", 0.01, 600
 #: of the stream
 _MAX_DEPTH, _METAFEATURES, _EXAMPLES = 6, 10, 1000
 _OURS, _PAPER, _SCRATCH = "Thrifty", "the paper's protocol", "scratch every time"
-_STORE, _DIGITS = "demo.db", "digits.db"
+#: whose answers about scans are judged, as the table and a program name them
+_JUDGED = {
+    "thrifty": "Thrifty", "by_hand": "by hand, same bill", "everything": "every pixel",
+}  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
@@ -57,188 +59,139 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def demo(
-        tasks: int = typer.Option(200, min=1, help="How many tasks."),
-        features: int = typer.Option(2000, min=40, help="How many features."),
-        seed: int = typer.Option(0, help="Seed of the stream."),
         out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
         quick: bool = typer.Option(False, "--quick", help="A small one, in a few seconds."),
         as_json: AsJson = False,
     ) -> None:
         """Ten questions about real scans, then 200 related tasks: the bills, and a picture."""
         console, began = Console(stderr=as_json), perf_counter()
-        if quick:
-            tasks, features = min(tasks, 10), min(features, 200)
-        judged = start_digits(3 if quick else 10, console, _fresh_store(out, _DIGITS))
-        seen = run_stream(tasks, features, seed, console, _fresh_store(out, _STORE))
-        real = judged()
-        picture = _drawn(out / "bill.png", seen)
+        n_questions, n_tasks, n_features = (3, 10, 200) if quick else (10, 200, 2000)
+        out.mkdir(parents=True, exist_ok=True)
+        stores = [_fresh(out / name) for name in ("digits.db", "demo.db")]
+        # A new interpreter: a copy of this process would have its open store and threads.
+        with ProcessPoolExecutor(1, get_context("spawn")) as judge:
+            rows = learn_digits(n_questions, console, stores[0])
+            judged = judge.submit(judge_digits, stores[0], n_questions)
+            stream = learn_stream(n_tasks, n_features, console, stores[1])
+            found, pixels = judged.result()
+        for key, column in found.items():
+            for row, value in zip(rows, column):
+                row[key] = value
+        picture = _drawn(out / "bill.png", stream)
         if as_json:
-            totals = {name: seen.total(name) for name in seen.cells}
-            found = {"tasks": seen.tasks, "totals": totals, "bound": seen.bound_after(tasks)}
             drawn = None if picture is None else str(picture)
-            print_json({**found, "exact": seen.exact, "picture": drawn, "digits": real.rows})
+            print_json({**stream.to_dict(), "picture": drawn, "digits": rows})
             return
-        for said in (real.table(), real.sentences(), seen.table(), seen.sentences()):
-            console.print(said)
+        _say_digits(console, rows, pixels)
+        _say_stream(console, stream)
         at = "for a picture: pip install 'thrifty[plots]'"
         at = at if picture is None else f"the bill as a picture: {picture.resolve()}"
         program = "thrifty" if shutil.which("thrifty") else os.path.relpath(sys.argv[0])
         console.print(
-            f"It took {perf_counter() - began:.0f} s; {at}\nThe lifetimes are kept in "
-            f"{out / _DIGITS} and {out / _STORE}; look at them: {program} report {out / _DIGITS}",
+            f"It took {perf_counter() - began:.0f} s; {at}\nThe lifetimes are kept in {stores[0]} "
+            f"and {stores[1]}; look at them: {program} report {stores[0]}",
             soft_wrap=True,
             highlight=False,
         )
 
 
-def _fresh_store(out: Path, name: str) -> Path:
+def _fresh(path: Path) -> Path:
     """The demo's own file, begun anew each time."""
-    out.mkdir(parents=True, exist_ok=True)
-    for stale in (name, f"{name}-journal"):
-        (out / stale).unlink(missing_ok=True)
-    return out / name
+    for stale in (path, path.with_name(f"{path.name}-journal")):
+        stale.unlink(missing_ok=True)
+    return path
 
 
 # -- ten questions about scans -------------------------------------------------------------------
 
 
-@dataclass
-class Digits:
-    """A row for each question, what all of it cost, and how many pixels a new scan is asked for."""
-
-    rows: list[Fields]
-    spent: float
-    everything: float
-    pixels: float
-
-    def mean(self, key: str) -> float:
-        """The mean of a column."""
-        return float(np.mean([row[key] for row in self.rows]))
-
-    def table(self) -> Table:
-        """What was measured, a row per question."""
-        table = Table(title="Ten questions about handwritten digits, 1 cent a pixel")
-        table.add_column("question")
-        for heading in ("share of the bill, USD", "Thrifty", "by hand, same bill", "every pixel"):
-            table.add_column(heading, justify="right")
-        keys = ("thrifty", "by_hand", "everything")
-        for row in self.rows:
-            figures = [f"{row[key]:.3f}" for key in keys]
-            table.add_row(row["question"], f"{row['cost']:.2f}", *figures)
-        means = [f"{self.mean(key):.3f}" for key in keys]
-        table.add_row("mean (sum of the bill)", f"{self.spent:.2f}", *means)
-        return table
-
-    def sentences(self) -> str:
-        quality = self.mean("thrifty")
-        return (
-            f"The {len(self.rows)} questions, learned at once, cost {self.spent:.2f} USD where "
-            f"every pixel of every scan costs {self.everything:.2f}, and have a mean average "
-            f"precision of {quality:.3f}: {quality / self.mean('everything'):.0%} of boosted trees "
-            f"on everything. Whole scans for the same money, once for all questions, have "
-            f"{self.mean('by_hand'):.3f}. A new scan is asked for {self.pixels:.0f} of its 64 "
-            "pixels, for all answers together.\n"
-        )
-
-
-def start_digits(n: int, console: Console, store: Path) -> Callable[[], Digits]:
-    """Learn n questions; the function that is returned waits until all of them are judged."""
-    train, _ = _split()
-    X, Y = _scans(n)
+def learn_digits(n: int, console: Console, store: Path) -> list[Fields]:
+    """Learn n questions at once: what each cost."""
+    X, Y, train, _ = _scans(n)
     scans = Source.from_array(X[train], examples=train.tolist(), name="scans")
     prices = PriceList(_PRICE, currency="USD")
-    # A new interpreter: a copy of this process would have its open store and threads.
-    judge = ProcessPoolExecutor(1, get_context("spawn"))
-    everything = judge.submit(_everything, n)
     with Lifetime(Models(), prices=prices, store=store, random_state=0) as life:
         with console.status(f"learning {n} questions at once"):
             many = life.learn(_questions(n), scans, Y[train], spend=_SPEND)
-        spent = life.balance().spent
-    ours = judge.submit(_ours, store, n)
-    by_hand = judge.submit(_by_hand, n, round(spent / _PRICE))
-
-    def wait() -> Digits:
-        found, pixels = ours.result()
-        columns = {"thrifty": found, "by_hand": by_hand.result(), "everything": everything.result()}
-        judge.shutdown()
-        rows: list[Fields] = [
-            {
-                "question": name,
-                "cost": one.receipt.cost,
-                "cells": one.receipt.cells,
-                **{key: column[d] for key, column in columns.items()},
-            }
-            for d, (name, one) in enumerate(many.items())
+        return [
+            {"question": name, "cost": one.receipt.cost, "cells": one.receipt.cells}
+            for name, one in many.items()
         ]
-        return Digits(rows, spent, X[train].size * _PRICE, pixels)
-
-    return wait
 
 
-def _ours(store: Path, n: int) -> tuple[list[float], float]:
-    """How good the answers are on the scans that were held out; all from one pass over a scan."""
-    _, test = _split()
-    X, Y = _scans(n)
-    with threadpool_limits(1), Lifetime.open(store) as life:
-        asked = life.predict(_questions(n), X[test])
-        found = [_precision(Y[test, d], one.probabilities) for d, one in enumerate(asked.values())]
-        return found, asked.receipt.cells / _N_TEST
-
-
-def _everything(n: int) -> list[float]:
-    """Boosted trees on every pixel of every scan."""
+def judge_digits(store: Path, n: int) -> tuple[dict[str, list[float]], float]:
+    """The average precision of each question on held-out scans; pixels that a new scan is asked."""
+    X, Y, train, test = _scans(n)
     with threadpool_limits(1):
-        return _boosted(n, _split()[0])
+        with Lifetime.open(store) as life:
+            asked = life.predict(_questions(n), X[test])
+            spent = life.balance().learning
+        few = train[: round(spent / _PRICE) // X.shape[1]]
+        by_hand = (_boosted(X, Y, few, test), _forest(X, Y, few, test))
+        found = {
+            "thrifty": _precisions(Y[test], [one.probabilities for one in asked.values()]),
+            "by_hand": max(by_hand, key=lambda each: float(np.mean(each))),
+            "everything": _boosted(X, Y, train, test),
+        }
+    return found, asked.receipt.cells / len(test)
 
 
-def _by_hand(n: int, bill: int) -> list[float]:
-    """Whole scans for the bill, bought once for all questions: the better of two models."""
-    few = _split()[0][: bill // _scans(1)[0].shape[1]]
-    with threadpool_limits(1):
-        return max((_boosted(n, few), _forest(n, few)), key=lambda found: float(np.mean(found)))
-
-
-def _boosted(n: int, rows: NDArray[np.int64]) -> list[float]:
+def _boosted(X: AnyArray, Y: AnyArray, rows: AnyArray, test: AnyArray) -> list[float]:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    _, test = _split()
-    X, Y = _scans(n)
     made = [HistGradientBoostingClassifier(random_state=0).fit(X[rows], y) for y in Y[rows].T]
-    return [_precision(Y[test, d], one.predict_proba(X[test])) for d, one in enumerate(made)]
+    return _precisions(Y[test], [one.predict_proba(X[test]) for one in made])
 
 
-def _forest(n: int, rows: NDArray[np.int64]) -> list[float]:
+def _forest(X: AnyArray, Y: AnyArray, rows: AnyArray, test: AnyArray) -> list[float]:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    _, test = _split()
-    X, Y = _scans(n)
     made = ExtraTreesClassifier(200, min_samples_leaf=2, random_state=0).fit(X[rows], Y[rows])
-    return [_precision(Y[test, d], votes) for d, votes in enumerate(made.predict_proba(X[test]))]
+    return _precisions(Y[test], made.predict_proba(X[test]))
 
 
-def _scans(n: int) -> tuple[AnyArray, AnyArray]:
-    """The scans, and a column for each question."""
+def _precisions(Y: AnyArray, probabilities: Sequence[AnyArray | None]) -> list[float]:
+    from sklearn.metrics import average_precision_score
+
+    said = [p[:, 1] for p in probabilities if p is not None]
+    return [float(average_precision_score(y, p)) for y, p in zip(Y.T, said, strict=True)]
+
+
+def _scans(n: int) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    """The scans, a column for each question, rows to learn from, and rows held out."""
     from sklearn.datasets import load_digits
 
     X, digit = load_digits(return_X_y=True)
-    return X, np.eye(10, dtype=np.int64)[digit][:, :n]
-
-
-def _split() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The scans to learn from, and those that nothing is learned from."""
-    order = np.random.default_rng(0).permutation(1797)
-    return order[_N_TEST:], order[:_N_TEST]
+    order = np.random.default_rng(0).permutation(len(X))
+    return X, np.eye(10, dtype=np.int64)[digit][:, :n], order[_N_TEST:], order[:_N_TEST]
 
 
 def _questions(n: int) -> list[str]:
     return [f"is it a {d}?" for d in range(n)]
 
 
-def _precision(y: AnyArray, probabilities: NDArray[np.float64] | None) -> float:
-    from sklearn.metrics import average_precision_score
-
-    assert probabilities is not None
-    return float(average_precision_score(y, probabilities[:, 1]))
+def _say_digits(console: Console, rows: list[Fields], pixels: float) -> None:
+    """A row per question, then the same in sentences."""
+    table = Table(title="Ten questions about handwritten digits, 1 cent a pixel")
+    table.add_column("question")
+    for heading in ("share of the bill, USD", *_JUDGED.values()):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        figures = [f"{row[key]:.3f}" for key in _JUDGED]
+        table.add_row(row["question"], f"{row['cost']:.2f}", *figures)
+    spent = sum(row["cost"] for row in rows)
+    mean = {key: float(np.mean([row[key] for row in rows])) for key in _JUDGED}
+    table.add_row("mean (sum of the bill)", f"{spent:.2f}", *(f"{v:.3f}" for v in mean.values()))
+    console.print(table)
+    X, _, train, _ = _scans(1)
+    console.print(
+        f"The {len(rows)} questions, learned at once, cost {spent:.2f} USD where every pixel of "
+        f"every scan costs {X[train].size * _PRICE:.2f}, and have a mean average precision of "
+        f"{mean['thrifty']:.3f}: {mean['thrifty'] / mean['everything']:.0%} of boosted trees on "
+        "everything. Whole scans for the same money, once for all questions, have "
+        f"{mean['by_hand']:.3f}. A new scan is asked for {pixels:.0f} of its {X.shape[1]} pixels, "
+        "for all answers together.\n"
+    )
 
 
 # -- the theory's stream -------------------------------------------------------------------------
@@ -248,10 +201,9 @@ def _precision(y: AnyArray, probabilities: NDArray[np.float64] | None) -> float:
 class Stream:
     """What was seen of it: cells per task and learner, and how many trees were right."""
 
-    n_tasks: int
     n_features: int
-    cells: dict[str, list[int]] = field(default_factory=dict)
-    scratch: dict[str, int] = field(default_factory=dict)
+    cells: dict[str, list[int]]
+    scratch: dict[str, int]
     tasks: list[Fields] = field(default_factory=list)
     exact: int = 0
 
@@ -265,52 +217,26 @@ class Stream:
             max_depth=_MAX_DEPTH,
         )
 
-    def total(self, learner: str) -> int:
-        return sum(self.cells[learner])
-
-    def table(self) -> Table:
-        table = Table(title="The bill of the whole lifetime")
-        table.add_column("learner")
-        for heading in ("from scratch", "cells", "share"):
-            table.add_column(heading, justify="right")
-        lines = [(name, self.scratch[name], self.total(name)) for name in self.cells]
-        bound = self.bound_after(self.n_tasks)
-        lines.append(("bound (paper, Theorem 1)", min(_METAFEATURES, self.n_tasks), bound))
-        for name, scratch, cells in lines:
-            share = f"{cells / self.total(_SCRATCH):.2%}"
-            table.add_row(name, str(scratch), f"{cells:,}", share)
-        return table
-
-    def sentences(self) -> str:
-        thrifty, everything = self.total(_OURS), self.total(_SCRATCH)
-        first = self.scratch[_OURS]
-        reused = [row["cells"] / _EXAMPLES for row in self.tasks if row["route"] != "scratch"]
-        per_example = sum(reused) / max(len(reused), 1)
-        return (
-            f"{self.n_tasks} tasks over {self.n_features:,} features, {_EXAMPLES:,} examples each, "
-            f"built from {_METAFEATURES} hidden metafeatures.\n"
-            f"{first} tasks taught something new; the other {self.n_tasks - first} were learned "
-            f"from what those taught, looking at {per_example:.1f} of {self.n_features:,} features "
-            f"on the average example.\n{self.exact} of {self.n_tasks} trees equal the hidden "
-            f"target.\nThe bill is {thrifty:,} cells: {everything / thrifty:,.0f} times less than "
-            f"buying everything, {self.total(_PAPER) / thrifty:.0f} times less than the paper's "
-            "protocol, with the same trees."
-        )
+    def to_dict(self) -> Fields:
+        """Plain data, for JSON."""
+        totals = {name: sum(cells) for name, cells in self.cells.items()}
+        bound = self.bound_after(len(self.tasks))
+        return {"tasks": self.tasks, "totals": totals, "bound": bound, "exact": self.exact}
 
 
-def run_stream(
-    n_tasks: int, n_features: int, seed: int, console: Console, store: Path | None = None
-) -> Stream:
+def learn_stream(n_tasks: int, n_features: int, console: Console, store: Path) -> Stream:
     """Learn the same stream with every learner, showing progress."""
     lives = {
         _OURS: Lifetime(Trees(_MAX_DEPTH, Race()), store=store, random_state=0),
         _PAPER: Lifetime(Trees(_MAX_DEPTH, Paper())),
     }
-    seen = Stream(n_tasks, n_features, {name: [] for name in lives}, dict.fromkeys(lives, 0))
+    everything = {_SCRATCH: [_EXAMPLES * n_features] * n_tasks}
+    cells: dict[str, list[int]] = {name: [] for name in lives}
+    seen = Stream(n_features, cells | everything, {**dict.fromkeys(lives, 0), _SCRATCH: n_tasks})
     bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*bar, console=console) as progress:
         job = progress.add_task("compiling (the first time only)", total=n_tasks)
-        for task in trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, seed):
+        for task in trees(n_tasks, n_features, _METAFEATURES, _EXAMPLES, _MAX_DEPTH, 0):
             for name, life in lives.items():
                 learned = life.learn(task.name, task.X, task.y)
                 seen.cells[name].append(learned.receipt.cells)
@@ -318,19 +244,43 @@ def run_stream(
                 if name == _OURS:
                     seen.tasks.append(learned.bill_row())
                     seen.exact += learned.model.tree_ == task.target
-            said = f"learning, {seen.total(_OURS):,} cells so far"
+            said = f"learning, {sum(seen.cells[_OURS]):,} cells so far"
             progress.update(job, advance=1, description=said)
-    seen.cells[_SCRATCH] = [_EXAMPLES * n_features] * n_tasks
-    seen.scratch[_SCRATCH] = n_tasks
     return seen
+
+
+def _say_stream(console: Console, seen: Stream) -> None:
+    """The bill of each learner beside the bound, then the same in sentences."""
+    told, n = seen.to_dict(), len(seen.tasks)
+    totals = told["totals"]
+    table = Table(title="The bill of the whole lifetime")
+    table.add_column("learner")
+    for heading in ("from scratch", "cells", "share"):
+        table.add_column(heading, justify="right")
+    bound = ("bound (paper, Theorem 1)", min(_METAFEATURES, n), told["bound"])
+    for name, scratch, cells in [*((k, seen.scratch[k], totals[k]) for k in totals), bound]:
+        table.add_row(name, str(scratch), f"{cells:,}", f"{cells / totals[_SCRATCH]:.2%}")
+    console.print(table)
+    first, thrifty = seen.scratch[_OURS], totals[_OURS]
+    reused = [row["cells"] / _EXAMPLES for row in seen.tasks if row["route"] != "scratch"]
+    console.print(
+        f"{n} tasks over {seen.n_features:,} features, {_EXAMPLES:,} examples each, built from "
+        f"{_METAFEATURES} hidden metafeatures.\n"
+        f"{first} tasks taught something new; the other {n - first} were learned from what those "
+        f"taught, looking at {sum(reused) / max(len(reused), 1):.1f} of {seen.n_features:,} "
+        f"features on the average example.\n{seen.exact} of {n} trees equal the hidden target.\n"
+        f"The bill is {thrifty:,} cells: {totals[_SCRATCH] / thrifty:,.0f} times less than buying "
+        f"everything, {totals[_PAPER] / thrifty:.0f} times less than the paper's protocol, with "
+        "the same trees."
+    )
 
 
 def _drawn(path: Path, seen: Stream) -> Path | None:
     """The picture; None where the packages for pictures are not installed."""
-    tasks = range(1, seen.n_tasks + 1)
+    tasks = range(1, len(seen.tasks) + 1)
     curves = {name: np.cumsum(cells) for name, cells in seen.cells.items()}
     curves["bound"] = np.array([seen.bound_after(i) for i in tasks])
-    title = f"{seen.n_tasks} related tasks over {seen.n_features:,} features"
+    title = f"{len(seen.tasks)} related tasks over {seen.n_features:,} features"
     try:
         return save_picture(path, partial(_draw_bills, curves=curves), title)
     except (ImportError, ThriftyError):

@@ -6,78 +6,47 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+import thrifty
 from thrifty.cells import Source
 from thrifty.cells.ledger.ledger import Balance
 from thrifty.cells.prices.price_list import as_price_list
-from thrifty.commands.options import (
-    AsJson,
-    BeyondLimits,
-    Duplicates,
-    GapCodes,
-    GapsKnown,
-    IdColumn,
-    KindsOf,
-    Labels,
-    NoFeatures,
-    OnlyFeatures,
-    OnlyTasks,
-    OtherStore,
-    Positive,
-    SourceName,
-    SourcePath,
-    Spend,
-    TotalBudget,
-    money,
-    print_json,
-    said_plainly,
-)
-from thrifty.commands.task_file import TaskFile, TaskSpec, read_any_file
+from thrifty.commands.options import AsJson, OnlyTasks, money, print_json, said_plainly
+from thrifty.commands.task_file import TaskFile, TaskSpec, reads_file
 from thrifty.commands.task_source import Knowledge, open_source, say_other_name
-from thrifty.errors import BadInput, StoreError, ThriftyError
+from thrifty.errors import BadInput, ThriftyError
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.task import Version
+from thrifty.powers.laws import laws_from_dict
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import open_to_read
-from thrifty.stores.settings import family_from_dict
 from thrifty.trees.family import learner_from_dict
 from thrifty.typing import Json
 from thrifty.untrusted import readable, visible
 
 #: features that are listed by name before learning
 _NAMED = 20
+_FAMILIES = ("Models", "Trees", "Lists", "Monomials", "Polynomials")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
 
     @app.command()
+    @reads_file()
     def learn(
-        file: SourcePath,
-        label: Labels = None,
-        id: IdColumn = None,
-        source: SourceName = None,
-        feature: OnlyFeatures = None,
-        without: NoFeatures = None,
-        spend: Spend = None,
-        budget: TotalBudget = None,
-        positive: Positive = None,
-        na: GapCodes = None,
-        censored: BeyondLimits = None,
-        kinds: KindsOf = None,
-        duplicates: Duplicates = None,
-        gaps_known: GapsKnown = False,
+        spec: TaskFile,
         list_features: Annotated[
             bool, typer.Option("--list-features", help="List every feature, and buy nothing.")
         ] = False,
-        store: OtherStore = None,
         task: OnlyTasks = None,
         update: Annotated[
             bool,
@@ -89,12 +58,6 @@ def register(app: typer.Typer) -> None:
 
         With a table: thrifty learn patients.csv --label diabetes --id patient --spend "10 %".
         """
-        spec = read_any_file(
-            file, label, id=id, name=source, features=feature, without=without, spend=spend,
-            budget=budget, na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known,
-            store=store, censored=censored,
-            positive=positive,
-        )  # fmt: skip
         with said_plainly():
             if list_features:
                 typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
@@ -108,36 +71,15 @@ def register(app: typer.Typer) -> None:
                 budget=spec.budget,
                 progress=False if as_json else None,
             )
-            _Session(life, spec, console, len(label or ()) > 1).run(task, update, as_json)
+            _Session(life, spec, console).run(task, update, as_json)
 
     @app.command()
-    def quote(
-        file: SourcePath,
-        label: Labels = None,
-        id: IdColumn = None,
-        source: SourceName = None,
-        feature: OnlyFeatures = None,
-        without: NoFeatures = None,
-        spend: Spend = None,
-        budget: TotalBudget = None,
-        na: GapCodes = None,
-        censored: BeyondLimits = None,
-        kinds: KindsOf = None,
-        duplicates: Duplicates = None,
-        gaps_known: GapsKnown = False,
-        store: OtherStore = None,
-        task: OnlyTasks = None,
-        as_json: AsJson = False,
-    ) -> None:
+    @reads_file("positive")
+    def quote(spec: TaskFile, task: OnlyTasks = None, as_json: AsJson = False) -> None:
         """Say what tasks would cost: cells, money, calls, minutes. Nothing is bought or written.
 
         With a table: thrifty quote patients.csv --label diabetes --id patient --spend "5 %".
         """
-        spec = read_any_file(
-            file, label, id=id, name=source, features=feature, without=without, spend=spend,
-            budget=budget, na=na, kinds=kinds, duplicates=duplicates, gaps_known=gaps_known,
-            store=store, censored=censored,
-        )  # fmt: skip
         with said_plainly():
             life = _only_looked_at(spec)
             quotes = _quotes(life, spec, task)
@@ -158,7 +100,11 @@ class _Session:
     life: Lifetime
     spec: TaskFile
     console: Console
-    at_once: bool
+
+    @property
+    def at_once(self) -> bool:
+        """Whether labels of a table share what is bought."""
+        return self.spec.is_table and len(self.spec.tasks) > 1
 
     def say(self, text: str) -> None:
         self.console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
@@ -367,49 +313,29 @@ def make_family(file: TaskFile) -> AnyFamily:
     """The family that a task file names, with its parameters."""
     given = dict(file.family)
     name = given.pop("name", "Models")
-    with readable(f"the family {name}", BadInput):
-        try:
-            made: AnyFamily = family_from_dict({"family": name, **_complete(name, given)})
-        except StoreError as error:
-            raise BadInput(f"the family {name} cannot be made: {error.__cause__}.") from error
-        return made
-
-
-def _complete(name: str, given: Json) -> Json:
-    """A file names some parameters; the rest are the family's own."""
-    from thrifty import models, powers, trees
-
-    homes = (models, trees, powers)
-    made = next((getattr(home, name) for home in homes if hasattr(home, name)), None)
-    if made is None:
-        raise BadInput(
-            f"the family must be Models, Trees, Lists, Monomials or Polynomials; got {name!r}."
-        )
-    if name in ("Monomials", "Polynomials"):
-        return given
+    if name not in _FAMILIES:
+        raise BadInput(f"the family must be {', '.join(_FAMILIES)}; got {name!r}.")
     if name == "Models" and given.get("estimator") is not None:
         raise BadInput(
             "a task file cannot name an estimator, for a file runs no code: leave it out, or learn "
             "from Python with thrifty.Models(estimator)."
         )
-    if "learner" in given:
-        given["learner"] = _learner(given["learner"])
-    return _with_defaults(name, made().to_dict(), given, "family")
+    with readable(f"the family {name}", BadInput):
+        if "learner" in given:  # Race, or {name: Race, gain: gini}
+            said = given["learner"]
+            said = {"name": said} if isinstance(said, str) else dict(said)
+            kind = type(learner_from_dict({"learner": said.pop("name", None)}))
+            given["learner"] = _made(kind, said)
+        if "distribution" in given:
+            given["distribution"] = laws_from_dict(given["distribution"])
+        made: AnyFamily = _made(getattr(thrifty, name), given)
+        return made
 
 
-def _learner(said: Any) -> Json:
-    """``learner: Race``, or ``learner: {name: Race, gain: gini}``."""
-    given = {"name": said} if isinstance(said, str) else dict(said)
-    name = given.pop("name", None)
-    defaults = learner_from_dict({"learner": name}).to_dict()
-    return {"learner": name, **_with_defaults(str(name), defaults, given, "learner")}
-
-
-def _with_defaults(name: str, defaults: Json, given: Json, kind: str) -> Json:
-    known = {key: value for key, value in defaults.items() if key != kind}
+def _made(kind: type, given: Json) -> Any:
+    known = signature(kind).parameters
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise BadInput(
-            f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}."
-        )
-    return {**known, **given}
+        has = ", ".join(sorted(known))
+        raise BadInput(f"{kind.__name__} has no parameter {unknown[0]!r}; it has {has}.")
+    return kind(**given)

@@ -7,15 +7,14 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from thrifty.errors import BadInput, StoreError
+from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
-from thrifty.stores import Store, open_store
-from thrifty.stores.base import open_to_read
+from thrifty.stores import open_store
+from thrifty.stores.base import lifetime_in, open_to_read
 from thrifty.untrusted import visible
 
 #: how a cell begins that a spreadsheet takes for a formula
@@ -26,67 +25,7 @@ LifetimeName = Annotated[
     str | None, typer.Option("--lifetime", help="Which lifetime, where the store holds several.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-SourcePath = Annotated[
-    Path, typer.Argument(help="YAML or TOML (source, prices, tasks), or a CSV or Parquet.")
-]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option(help="Of a table: a column to learn; several are learned at once."),
-]
 IdColumn = Annotated[str | None, typer.Option(help="The column that names each example.")]
-SourceName = Annotated[
-    str | None,
-    typer.Option(
-        "--source",
-        help="The name of the source that ids belong to; unless said, that of the id column.",
-    ),
-]
-OnlyFeatures = Annotated[list[str] | None, typer.Option(help="Only these columns are features.")]
-NoFeatures = Annotated[
-    list[str] | None, typer.Option(help="This column is no feature; may be given several times.")
-]
-Spend = Annotated[
-    str | None,
-    typer.Option(
-        help='The most that learning may cost: "300 EUR", or "5 %" of everything. Of a table: all '
-        "labels together; of a task file: each task, whatever the file says."
-    ),
-]
-TotalBudget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", help='The most that the lifetime may cost, "5000 EUR"; kept with the store.'
-    ),
-]
-GapCodes = Annotated[
-    list[str] | None,
-    typer.Option(help="This stands for a gap, such as 999; several times. It is kept."),
-]
-BeyondLimits = Annotated[
-    str | None,
-    typer.Option(
-        "--censored", help="How <5 is read among numbers: limit (5), half (2.5) or gap. It is kept."
-    ),
-]
-KindsOf = Annotated[
-    list[str] | None,
-    typer.Option(help="What a column is, such as tsh=number; several times. It is kept."),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        help="Of two classes the one of interest; unless said: 1, True, yes or ja, else the rarer."
-    ),
-]
-Duplicates = Annotated[
-    str | None, typer.Option(help="An id that comes twice: refuse, first or newest.")
-]
-GapsKnown = Annotated[
-    bool, typer.Option("--gaps-known", help="Of a CSV: what is empty is known to be, and free.")
-]
-OtherStore = Annotated[
-    str | None, typer.Option(help="Another place for the lifetime than the file says.")
-]
 OnlyTasks = Annotated[
     list[str] | None, typer.Option(help="Only this task; may be given several times.")
 ]
@@ -103,25 +42,16 @@ SureOf = Annotated[
 def open_lifetime(
     where: str, name: str | None, *, write: bool = False, whole_store: bool = False
 ) -> Lifetime:
-    """The lifetime in a store that is there already."""
+    """The lifetime in a store that is there already: the one that was named, or the only one.
+
+    ``whole_store``: any will do, for it is about the store.
+    """
     store = open_to_read(where)
     if write:
         store.close()
         store = open_store(where)
-    return Lifetime.open(store, name=_chosen(store, name, whole_store))
-
-
-def _chosen(store: Store, name: str | None, whole_store: bool) -> str:
-    """The lifetime that was named, or the only one there is; any will do for the whole store."""
-    there = store.lifetimes()
-    if name is None and (len(there) == 1 or (there and whole_store)):
-        return there[0]
-    if name is None:
-        listed = ", ".join(map(repr, there)) or "none yet"
-        raise StoreError(
-            f"the store holds {len(there)} lifetimes ({listed}); say which with --lifetime."
-        )
-    return name
+    chosen = store.lifetimes()[:1] if whole_store and name is None else []
+    return Lifetime.open(store, name=chosen[0] if chosen else lifetime_in(store, name))
 
 
 def the_only_task(life: Lifetime) -> str:

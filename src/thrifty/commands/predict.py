@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,16 +16,10 @@ import typer
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.commands.options import (
     AsJson,
-    GapCodes,
     IdColumn,
-    KindsOf,
     LifetimeName,
-    OtherStore,
-    SourceName,
-    SourcePath,
     StorePlace,
     SureOf,
-    TotalBudget,
     in_commands,
     money,
     no_formulas,
@@ -34,15 +28,15 @@ from thrifty.commands.options import (
     said_plainly,
     the_only_task,
 )
-from thrifty.commands.task_file import read_any_file
+from thrifty.commands.task_file import TaskFile, reads_file
 from thrifty.commands.task_source import Knowledge, open_source, read_csv, say_other_name
 from thrifty.errors import BadInput, BudgetExceeded, Censored, LooksMisspelt
-from thrifty.lifetime import JointPrediction, Lifetime
+from thrifty.lifetime import Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
 from thrifty.lifetime.learned import bought_for
 from thrifty.lifetime.prediction import Prediction, probability_columns
 from thrifty.stopping import Stop, Sure
-from thrifty.typing import Json
+from thrifty.typing import Fields, Json
 from thrifty.untrusted import visible
 
 if TYPE_CHECKING:
@@ -55,8 +49,9 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
 
     @app.command()
+    @reads_file("label", "feature", "without", "spend", "positive", "censored", "gaps_known")
     def predict(
-        file: SourcePath,
+        spec: TaskFile,
         task: Annotated[
             list[str] | None,
             typer.Option(
@@ -67,9 +62,6 @@ def register(app: typer.Typer) -> None:
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help="A CSV to write; otherwise the screen.")
         ] = None,
-        store: OtherStore = None,
-        id: IdColumn = None,
-        source: SourceName = None,
         sure: SureOf = None,
         spend: Annotated[
             str | None, typer.Option(help='The most that these rows may cost, "20 EUR" or "5 %".')
@@ -85,9 +77,6 @@ def register(app: typer.Typer) -> None:
                 "brings something.",
             ),
         ] = False,
-        budget: TotalBudget = None,
-        na: GapCodes = None,
-        kinds: KindsOf = None,
         missing: Annotated[
             str, typer.Option(help="warn, or ignore: predict even where most columns are missing.")
         ] = "warn",
@@ -97,9 +86,6 @@ def register(app: typer.Typer) -> None:
 
         With a table: thrifty predict new.csv --task diabetes --store patients.db.
         """
-        spec = read_any_file(
-            file, id=id, name=source, budget=budget, na=na, kinds=kinds, store=store
-        )
         life = Lifetime.open(
             spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,
@@ -116,19 +102,18 @@ def register(app: typer.Typer) -> None:
             opened = open_source(spec, Knowledge.of_life(life, words))
             X, ids = opened.source, opened.ids
             say_other_name(life, X)
+            how: Fields = {"stop": stop, "per_row": per_row, "spend": spend}
             if len(tasks) > 1:
-                made = life.predict(tasks, X, stop=stop, per_row=per_row, spend=spend)
-                _write_jointly(ids, made, out, as_json)
+                many = life.predict(tasks, X, **how)
+                _write(ids, many, many.receipt, out, as_json)
                 return
             try:
-                one = life.predict(
-                    tasks[0], X, stop=stop, per_row=per_row, spend=spend, missing=missing
-                )
+                one = life.predict(tasks[0], X, **how, missing=missing)
             except BudgetExceeded as error:
                 if error.prediction is None:
                     raise
                 one, ended = error.prediction, error
-            _write(tasks[0], ids, one, out, as_json)
+            _write(ids, {tasks[0]: one}, one.receipt, out, as_json)
         if ended is not None:
             raise _out_of_money(one, ended)
 
@@ -218,34 +203,40 @@ def register(app: typer.Typer) -> None:
 
 
 def _write(
-    task: str, ids: Sequence[str], made: Prediction, out: Path | None, as_json: bool
+    ids: Sequence[str],
+    parts: Mapping[str, Prediction],
+    receipt: PredictionReceipt,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """The answers, as a table or as JSON, and what they cost."""
+    """The answers of each task, as one table or as JSON, and what they cost together."""
+    alone, first = len(parts) == 1, next(iter(parts.values()))
     if as_json:
-        lacking = {"unanswered": [i for i, done in zip(ids, made.answered) if not done]}
-        print_json({"task": task, **_said(ids, made), **lacking, "receipt": made.receipt.to_dict()})
-        return
-    columns: Columns = {"id": list(ids), **_columns(task, made), **_costs(made.receipt)}
-    _write_rows(columns, out, made.receipt, int(made.answered.sum()))
-
-
-def _write_jointly(
-    ids: Sequence[str], made: JointPrediction, out: Path | None, as_json: bool
-) -> None:
-    """The same for several tasks: columns for each, and one cost."""
-    if as_json:
-        parts = {name: _said(ids, part) for name, part in made.items()}
-        keys = next(iter(parts.values()))
-        told = {key: {name: part[key] for name, part in parts.items()} for key in keys}
-        print_json({"tasks": list(made), **told, "receipt": made.receipt.to_dict()})
+        said = {name: _said(ids, part) for name, part in parts.items()}
+        told: Json = {"tasks": list(said)}
+        told |= {key: {name: part[key] for name, part in said.items()} for key in _said(ids, first)}
+        if alone:
+            ((name, whole),) = said.items()
+            lacking = [i for i, done in zip(ids, first.answered) if not done]
+            told = {"task": name, **whole, "unanswered": lacking}
+        print_json({**told, "receipt": receipt.to_dict()})
         return
     columns: Columns = {"id": list(ids)}
-    for name, part in made.items():
+    for name, part in parts.items():
         # Two tasks may have classes of the same name: a column says whose probability it holds.
         named = _columns(name, part).items()
-        columns |= {key if key == name else f"{name}: {key}": value for key, value in named}
-    answered = int(np.sum(next(iter(made.values())).answered))
-    _write_rows({**columns, **_costs(made.receipt)}, out, made.receipt, answered)
+        columns |= {k if alone or k == name else f"{name}: {k}": value for k, value in named}
+    columns["cells"] = [int(c) for c in receipt.cells_per_row]
+    columns["cost"] = [float(c) for c in receipt.cost_per_row]
+    rows = [no_formulas(row) for row in (list(columns), *zip(*columns.values()))]
+    if out is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
+    else:
+        with out.open("w", newline="", encoding="utf-8") as target:
+            csv.writer(target).writerows(rows)
+    answered = int(first.answered.sum())
+    each = f"{receipt.cells / answered:.1f} a row, " if answered else ""
+    typer.echo(f"{bought_for(receipt)}: {each}{receipt.reused_cells:,} reused.", err=True)
 
 
 def _said(ids: Sequence[str], made: Prediction) -> Json:
@@ -277,25 +268,6 @@ def _written(value: object) -> object:
     if isinstance(value, float):
         return "" if np.isnan(value) else round(float(value), 6)
     return value
-
-
-def _costs(receipt: PredictionReceipt) -> Columns:
-    cells, costs = receipt.cells_per_row, receipt.cost_per_row
-    return {"cells": [int(c) for c in cells], "cost": [float(c) for c in costs]}
-
-
-def _write_rows(
-    columns: Columns, out: Path | None, receipt: PredictionReceipt, answered: int
-) -> None:
-    """A table of answers, printed or written; beside it, what they cost."""
-    rows = [no_formulas(row) for row in (list(columns), *zip(*columns.values()))]
-    if out is None:
-        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
-    else:
-        with out.open("w", newline="", encoding="utf-8") as target:
-            csv.writer(target).writerows(rows)
-    each = f"{receipt.cells / answered:.1f} a row, " if answered else ""
-    typer.echo(f"{bought_for(receipt)}: {each}{receipt.reused_cells:,} reused.", err=True)
 
 
 def _out_of_money(made: Prediction, ended: BudgetExceeded) -> BudgetExceeded:

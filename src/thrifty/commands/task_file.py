@@ -19,14 +19,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.gaps import read_na, with_na
+from thrifty.commands.options import IdColumn
 from thrifty.errors import BadInput
 from thrifty.on_demand import needed
 from thrifty.typing import Fields, Json, JsonLike, MoneyLike
@@ -65,78 +69,133 @@ class TaskFile:
     budget: Budget | None
     tasks: tuple[TaskSpec, ...]
     #: whether it stands for a table that was named in its place
-    is_table: bool = False
+    is_table: bool
 
 
 def read_any_file(
-    path: Path,
-    labels: Sequence[str] | None = None,
-    *,
-    id: str | None = None,
-    name: str | None = None,
-    features: Sequence[str] | None = None,
-    without: Sequence[str] | None = None,
-    spend: str | None = None,
-    positive: str | None = None,
-    budget: str | None = None,
-    na: Sequence[str] | None = None,
-    censored: str | None = None,
-    kinds: Sequence[str] | None = None,
-    duplicates: str | None = None,
-    gaps_known: bool = False,
-    store: str | None = None,
+    file: Annotated[
+        Path, typer.Argument(help="YAML or TOML (source, prices, tasks), or a CSV or Parquet.")
+    ],
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a table: a column to learn; several are learned at once."),
+    ] = None,
+    id: IdColumn = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="The name of the source that ids belong to; unless said, that of the id column."
+        ),
+    ] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Only these columns are features.")
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="This column is no feature; may be given several times."),
+    ] = None,
+    spend: Annotated[
+        str | None,
+        typer.Option(
+            help='The most that learning may cost: "300 EUR", or "5 %" of everything. Of a table: '
+            "all labels together; of a task file: each task, whatever the file says."
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help='The most that the lifetime may cost, "5000 EUR"; kept with the store.'),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="Of two classes the one of interest; unless said: 1, True, yes or ja, else the "
+            "rarer."
+        ),
+    ] = None,
+    na: Annotated[
+        list[str] | None,
+        typer.Option(help="This stands for a gap, such as 999; several times. It is kept."),
+    ] = None,
+    censored: Annotated[
+        str | None,
+        typer.Option(
+            help="How <5 is read among numbers: limit (5), half (2.5) or gap. It is kept."
+        ),
+    ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(help="What a column is, such as tsh=number; several times. It is kept."),
+    ] = None,
+    duplicates: Annotated[
+        str | None, typer.Option(help="An id that comes twice: refuse, first or newest.")
+    ] = None,
+    gaps_known: Annotated[
+        bool, typer.Option("--gaps-known", help="Of a CSV: what is empty is known to be, and free.")
+    ] = False,
+    store: Annotated[
+        str | None, typer.Option(help="Another place for the lifetime than the file says.")
+    ] = None,
 ) -> TaskFile:
     """A task file; or a table, of which the options say what a task file would.
 
     What is typed goes before what a task file says; codes for gaps, kinds and columns to leave out
     come to those that it names.
     """
-    if path.suffix in _TABLES:
-        file = _of_table(path, labels or ())
-    elif labels:
+    table = _TABLES.get(file.suffix)
+    if label and not table:
         raise BadInput(
-            f"--label is for tables (.csv, .parquet); {path} is a task file: write it under tasks:."
+            f"--label is for tables (.csv, .parquet); {file} is a task file: write it under tasks:."
         )
-    else:
-        file = read_task_file(path)
-    source: Fields = dict(file.source)
-    said = {"id": id, "name": name, "duplicates": duplicates, "censored": censored}
-    source.update({key: value for key, value in said.items() if value})
-    if features:
-        source["features"] = list(features)
-    if gaps_known:
-        source["gaps_known"] = True
+    with readable(f"the task file {file}", BadInput):
+        data = (
+            _expanded(_parsed(file), file)
+            if table is None
+            else {"source": {table: file.name, "allow_missing": True}, "tasks": label or []}
+        )
+        read = _checked(data, file)
+    given: Fields = dict(read.source)
+    said: Fields = {"id": id, "name": source, "duplicates": duplicates, "censored": censored}
+    said |= {"features": feature, "gaps_known": gaps_known}
+    given.update({key: value for key, value in said.items() if value})
     if without:
-        source["without"] = [*source.get("without", ()), *without]
+        given["without"] = [*given.get("without", ()), *without]
     if na:
-        source["na"] = with_na(read_na(source.get("na")), read_na(na))
+        given["na"] = with_na(read_na(given.get("na")), read_na(na))
     if kinds:
-        source["kinds"] = {**(source.get("kinds") or {}), **_kinds(kinds)}
+        given["kinds"] = {**(given.get("kinds") or {}), **_kinds(kinds)}
     tasks = tuple(
         replace(
             task,
             spend=task.spend if spend is None else spend,
             positive=task.positive if positive is None else positive,
         )
-        for task in file.tasks
+        for task in read.tasks
     )
-    limit = file.budget if budget is None else replace(file.budget or Budget(), total=budget)
-    return replace(file, source=source, tasks=tasks, budget=limit, store=store or file.store)
+    limit = read.budget if budget is None else replace(read.budget or Budget(), total=budget)
+    return replace(read, source=given, tasks=tasks, budget=limit, store=store or read.store)
 
 
-def _of_table(path: Path, labels: Sequence[str]) -> TaskFile:
-    """A table, as a task file would name it."""
-    return TaskFile(
-        folder=path.parent,
-        store=str(path.with_suffix(".db")),
-        lifetime="lifetime",
-        family={"name": "Models"},
-        source={_TABLES[path.suffix]: path.name, "allow_missing": True},
-        prices=None,
-        budget=None,
-        tasks=tuple(TaskSpec(label, label) for label in labels),
-        is_table=True,
-    )
+def reads_file(*leave_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command on a task file or a table: it gets a :class:`TaskFile`, and options of its own.
+
+    The options by which the file is read are those of :func:`read_any_file`, but for some.
+    """
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        shared = signature(read_any_file, eval_str=True).parameters
+        own = signature(command, eval_str=True).parameters
+        reading = [p for name, p in shared.items() if name not in leave_out]
+
+        def run(**given: Any) -> None:
+            command(read_any_file(**{p.name: given.pop(p.name) for p in reading}), **given)
+
+        parameters = [*reading, *list(own.values())[1:]]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        vars(run)["__signature__"] = Signature(parameters)
+        return run
+
+    return with_options
 
 
 def _kinds(said: Sequence[str]) -> Json:
@@ -157,17 +216,10 @@ def _kinds(said: Sequence[str]) -> Json:
     return kinds
 
 
-def read_task_file(path: Path) -> TaskFile:
-    """Read and check a task file."""
-    with readable(f"the task file {path}", BadInput):
-        return _read(path)
-
-
-def _read(path: Path) -> TaskFile:
-    data = _expanded(_parsed(path), path)
+def _checked(data: Any, path: Path) -> TaskFile:
     _only(data, _KEYS, f"{path}")
     folder = path.parent
-    family = data.get("family", {"name": "Models"})
+    family = data.get("family", "Models")
     if isinstance(family, str):
         family = {"name": family}
     if not isinstance(family, Mapping) or not isinstance(family.get("name", ""), str):
@@ -182,17 +234,16 @@ def _read(path: Path) -> TaskFile:
         if kind in source:
             _text(source[kind], f"{kind} of the source")
     store = str(data.get("store", path.with_suffix(".db").name))
-    if "://" not in store:
-        store = str(folder / store)
     return TaskFile(
         folder=folder,
-        store=store,
+        store=store if "://" in store else str(folder / store),
         lifetime=str(data.get("lifetime", "lifetime")),
         family=family,
         source=source,
         prices=_prices(data.get("prices")),
         budget=_budget(data.get("budget"), path),
         tasks=_tasks(data.get("tasks", []), path),
+        is_table=path.suffix in _TABLES,
     )
 
 
@@ -306,11 +357,7 @@ def _tasks(given: Any, path: Path) -> tuple[TaskSpec, ...]:
             entry = {"name": entry, "label": entry}
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise BadInput(f"each task of {path} needs a name; got {entry!r}.")
-        _only(
-            entry,
-            {"name", "label", "labels", "spend", "positive"},
-            f"task {entry['name']!r} of {path}",
-        )
+        _only(entry, _TASK_KEYS, f"task {entry['name']!r} of {path}")
         if ("label" in entry) == ("labels" in entry):
             raise BadInput(
                 f"task {entry['name']!r} of {path} needs either label (a column of the source) or "

@@ -55,7 +55,7 @@ class Period:
     seen_high: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Monitor:
     """A model since it was learned, on rows whose outcome is known.
 

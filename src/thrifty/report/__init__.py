@@ -5,8 +5,7 @@ from pathlib import Path
 from thrifty.lifetime import Lifetime
 from thrifty.report.pages import report_page
 from thrifty.report.pictures import Picture, pictures_of, save_pictures
-from thrifty.report.reader import read_store
-from thrifty.report.view import LifetimeView, TaskView, view_of
+from thrifty.report.view import LifetimeView, TaskView, read_store, view_of
 
 __all__ = [
     "LifetimeView", "Picture", "TaskView", "pictures_of", "read_store", "report_page",

@@ -10,6 +10,7 @@ import base64
 import json
 import time
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -25,7 +26,11 @@ from thrifty.typing import Json
 if TYPE_CHECKING:
     import jinja2
 
-_SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
+    from thrifty.report.dashboard import Scene
+
+#: what draws trees, tables and tasks, and then what fills the page with them
+SCRIPTS = ("tree.js", "table.js", "task.js", "report.js")
+_READING = "Reading the store. This page fills itself as soon as it is read."
 #: how a task was learned, by its route
 _HOW = {
     "reused": "Learned from what earlier tasks had taught.",
@@ -89,7 +94,7 @@ def summary(view: LifetimeView) -> list[str]:
             f"{view.bought:,} were bought, {share(view.bought, view.everything)}."
         )
         said = [learned, *_paid(view)]
-    if view.ledger is not None and view.ledger.in_doubt:
+    if view.ledger.in_doubt:
         waiting = counted(len(view.ledger.in_doubt), "purchase")
         said.append(f"{waiting} in doubt: money stays reserved until you say what happened.")
     return said
@@ -255,26 +260,54 @@ def report_page(view: LifetimeView) -> str:
     >>> "Nothing has been learned yet" in report_page(LifetimeView(title="empty"))
     True
     """
-    page = templates().get_template("report.html")
     from markupsafe import Markup
 
-    return str(
-        page.render(
+    return _page(
+        view,
+        scene=None,
+        place="STORE",
+        sentences=summary(view),
+        pictures=[_shown(picture, _inline(picture)) for picture in pictures_of(view)],
+        css=Markup(static_text("thrifty.css")),
+        scripts=Markup("\n".join(map(static_text, SCRIPTS))),
+        data=Markup(_data(view)),
+    )
+
+
+def live_page(scene: Scene, place: str) -> str:
+    """The same of what a dashboard has seen last; its parts are asked for one by one."""
+    view = scene.view
+    return _page(
+        view,
+        scene=scene,
+        place=place,
+        sentences=summary(view) if scene.seen_at else [_READING],
+        pictures=[
+            _shown(picture, f"/pictures/{name}.svg?version={scene.version}")
+            for name, (picture, _) in scene.pictures.items()
+        ],
+        scripts=("live.js", *SCRIPTS),
+    )
+
+
+def _page(view: LifetimeView, **more: object) -> str:
+    page = (
+        templates()
+        .get_template("report.html")
+        .render(
             view=view,
-            sentences=summary(view),
             learned=knows(view),
             cards=cards_of(view),
             outcome_rows=monitor_rows(view),
             measured=any(task.measured is not None for task in view.tasks),
-            pictures=[_inline(picture) for picture in pictures_of(view)],
-            css=Markup(static_text("thrifty.css")),
-            script=Markup("\n".join(map(static_text, _SCRIPTS))),
-            data=Markup(_data(view)),
             version=version("thrifty"),
+            **more,
         )
     )
+    return str(page)
 
 
+@cache
 def templates() -> jinja2.Environment:
     """The pages' templates; every value put into them is escaped."""
     jinja = needed("jinja2", "the report", "report")
@@ -303,15 +336,13 @@ def static_text(name: str) -> str:
     return files("thrifty.report").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def _inline(picture: Picture) -> Json:
-    encoded = base64.b64encode(picture.svg().encode()).decode()
-    return {
-        "heading": picture.heading,
-        "caption": picture.caption,
-        "src": f"data:image/svg+xml;base64,{encoded}",
-        "width": 720,
-        "height": round(100 * picture.height),
-    }
+def _shown(picture: Picture, src: str) -> Json:
+    size = {"width": 720, "height": round(100 * picture.height)}
+    return {"heading": picture.heading, "caption": picture.caption, "src": src, **size}
+
+
+def _inline(picture: Picture) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture.svg().encode()).decode()}"
 
 
 def _data(view: LifetimeView) -> str:

@@ -1,28 +1,43 @@
 """What a page or a picture shows of a lifetime: plain values, wherever they were kept.
 
 A lifetime in memory and a store on disk both give a :class:`LifetimeView`; everything in this
-package is a function of one.
+package is a function of one. A store is looked at again and again without ever being written: each
+look reads only what is new, tasks learned since, the representation if it changed, and the ledger's
+latest lines.
 """
 
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from thrifty.cells import Balance, Receipt
+from thrifty.cells.ledger.ledger import OpenPurchase
+from thrifty.cells.ledger.owner import is_alive
+from thrifty.cells.ledger.purchase import Purchase
+from thrifty.cells.prices.money import to_units
 from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.bill import bill_lines
-from thrifty.lifetime.outcomes import Monitor
+from thrifty.lifetime.outcomes import Monitor, read_monitors
 from thrifty.models import ModelClassifier, ModelRegressor
 from thrifty.models.estimators.classifier import quality_words
 from thrifty.models.scorecard import Scorecard
 from thrifty.powers.representation import written
+from thrifty.stores.base import lifetime_in, open_to_read
+from thrifty.stores.model_pages import VersionPages
+from thrifty.stores.pages import SqlPages
 from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.typing import Fields, JsonLike
 
 Line = tuple[str, int, float]
+#: seconds after its last purchase for which a task counts as being learned
+_RECENT = 120.0
 
 # -- numbers as people write them ----------------------------------------------------------------
 
@@ -146,34 +161,19 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
-class PurchaseView:
-    """One line of the ledger: a purchase, open or done. ``waits``: it needs the user's word."""
-
-    id: int
-    task: str
-    provider: str
-    status: str
-    cells: int
-    price: float
-    at: float
-    waits: bool = False
-    note: str = ""
-    features: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerView:
     """What was spent and what is reserved; the latest purchases first.
 
-    ``running`` is what tasks that are not learned yet have spent or reserved so far.
+    ``running`` is what tasks that are not learned yet have spent or reserved so far; a purchase is
+    a row with its number, task, status, cells, price, provider and time; those ``in_doubt`` need
+    the user's word.
     """
 
     spent: float = 0.0
     reserved: float = 0.0
     running: Mapping[str, float] = field(default_factory=dict)
-    purchases: tuple[PurchaseView, ...] = ()
-    in_doubt: tuple[PurchaseView, ...] = ()
+    purchases: tuple[JsonLike, ...] = ()
+    in_doubt: tuple[OpenPurchase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class LifetimeView:
     metafeature_texts: tuple[str, ...] = ()
     useful: tuple[str, ...] = ()
     bits: tuple[tuple[str, str], ...] = ()
-    ledger: LedgerView | None = None
+    ledger: LedgerView = field(default_factory=LedgerView)
     balance: Balance | None = None
     beside: tuple[JsonLike, ...] = ()
     monitors: tuple[Monitor, ...] = ()
@@ -284,11 +284,19 @@ class LifetimeView:
         return names[feature] if 0 <= feature < len(names) else f"x{feature}"
 
 
+#: tasks as they were looked at, by name
+KnownTasks = dict[str, tuple[Learned, TaskView]]
+
+
 # -- from a lifetime -----------------------------------------------------------------------------
 
 
-def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
-    """What there is to see of a lifetime.
+def view_of(
+    life: Lifetime,
+    title: str = "lifetime",
+    known: dict[str, tuple[Learned, TaskView]] | None = None,
+) -> LifetimeView:
+    """What there is to see of a lifetime; ``known``: tasks as they were looked at before, by name.
 
     >>> import thrifty
     >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=3))
@@ -297,22 +305,29 @@ def view_of(life: Lifetime, title: str = "lifetime") -> LifetimeView:
     >>> view.tasks[0].route, view.cells, len(view.metafeature_texts)
     ('scratch', 8, 1)
     """
-    return seen(life, title, [task_view(learned) for learned in life.tasks], life._monitors())
-
-
-def seen(
-    life: Lifetime, title: str, tasks: Iterable[TaskView], monitors: Iterable[Monitor]
-) -> LifetimeView:
-    """A lifetime as it stands, its tasks as they were looked at."""
-    names, balance = life._state.now.features or (), life.balance()
+    life._refresh()
+    known = {} if known is None else known
+    before = dict(known)
+    known.clear()
+    for learned in life.tasks:
+        seen = before.get(learned.name)
+        if seen is None or seen[0] is not learned:
+            seen = learned, task_view(copy(learned))  # the copy's model is let go
+        known[learned.name] = seen
+    names, balance, ledger = life._state.now.features or (), life.balance(), _ledger(life)
+    beside = [
+        {**row, "route": "in progress"} if row["task"] in ledger.running else row
+        for row in life._rows_beside()
+    ]
     return LifetimeView(
         title=title,
+        ledger=ledger,
         balance=balance,
-        beside=tuple(life._rows_beside()),
-        monitors=tuple(monitors),
+        beside=tuple(beside),
+        monitors=tuple(life.ledger.book.read(read_monitors)),
         feature_names=names,
         currency=balance.currency,
-        tasks=tuple(tasks),
+        tasks=tuple(view for _, view in known.values()),
         **_members_of(life.representation, names),
     )
 
@@ -359,3 +374,78 @@ def _members_of(representation: Iterable[object], feature_names: Sequence[str]) 
     told = tuple((bit.name, bit.feature) for bit in bits)
     texts = (written(m, feature_names) if isinstance(m, tuple) else str(m) for m in members)
     return {"metafeature_texts": tuple(texts), "bits": told}
+
+
+def _ledger(life: Lifetime) -> LedgerView:
+    waiting = tuple(life.ledger.open_purchases())
+
+    def work(pages: SqlPages) -> LedgerView:
+        reserved, spent = pages.balance(None)
+        latest = pages.latest(200)
+        over = {one.account for one in pages.predictions() if one.receipt is not None}
+        over |= {head.name for head in VersionPages(pages).heads()} | set(life)
+        over |= {p.task for p in waiting}  # these wait for a word, not for us
+        running = {p.task for p in latest if p.task not in over and _goes_on(p)}
+        return LedgerView(
+            spent=to_units(spent),
+            reserved=to_units(reserved),
+            running={task: to_units(sum(pages.balance(task))) for task in sorted(running)},
+            purchases=tuple(map(_line, latest)),
+            in_doubt=waiting,
+        )
+
+    return life.ledger.book.read(work)
+
+
+def _line(p: Purchase) -> Fields:
+    row = {"id": p.id, "task": p.task, "status": p.status, "cells": p.block.n_cells}
+    return {**row, "price": to_units(p.spent or p.reserved), "from": p.provider, "at": p.created_at}
+
+
+def _goes_on(p: Purchase) -> bool:
+    """Whether what ordered this is still at work, as far as one can tell from here.
+
+    A process that lives may have given the task up, and of one elsewhere nothing is known: only
+    what was ordered a moment ago counts, or what is on its way.
+    """
+    alive = is_alive(p.owner)
+    recent = time.time() - p.created_at < (_RECENT if alive else _RECENT / 4)
+    return alive is not False and (recent or (alive is True and p.status == "pending"))
+
+
+# -- from a store --------------------------------------------------------------------------------
+
+
+def read_store(where: str, name: str | None = None) -> LifetimeView:
+    """What there is to see of a lifetime in a store."""
+    return Reader(where, name).look()
+
+
+class Reader:
+    """Looks at one lifetime of a store, and never writes.
+
+    Parameters
+    ----------
+    where : str
+        a file name or a ``postgresql://`` URL
+    name : str or None
+        of the lifetime; may be left out where the store holds only one
+    """
+
+    def __init__(self, where: str, name: str | None = None) -> None:
+        self.store, self._name = open_to_read(where), name
+        if name is not None or self.store.lifetimes():
+            self._name = lifetime_in(self.store, name)
+        self.title = Path(where).stem if "://" not in where else (self._name or "lifetime")
+        self._life: Lifetime | None = None
+        self._known: KnownTasks = {}
+        self._lock = threading.Lock()
+
+    def look(self) -> LifetimeView:
+        """The lifetime as it stands now; an empty view where nothing was begun yet."""
+        with self._lock:
+            if self._life is None:
+                if not self.store.lifetimes():
+                    return LifetimeView(title=self.title)
+                self._life = Lifetime.open(self.store, name=lifetime_in(self.store, self._name))
+            return view_of(self._life, self.title, self._known)

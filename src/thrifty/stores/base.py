@@ -203,6 +203,16 @@ def open_to_read(where: str) -> Store:
     return existing_store(where, read_only=True)
 
 
+def lifetime_in(store: Store, name: str | None) -> str:
+    """The lifetime of a store that was named, or the only one there is."""
+    there = store.lifetimes()
+    if name in there or (name is None and len(there) == 1):
+        return there[0] if name is None else name
+    listed = ", ".join(map(repr, there[:8])) or "none yet"
+    asked = "say which with --lifetime" if name is None else f"there is no {name!r}"
+    raise StoreError(f"{store!r} holds these lifetimes: {listed}; {asked}.")
+
+
 def open_store(where: StoreLike, *, read_only: bool = False) -> Store:
     """A store from a file name, a PostgreSQL URL, or None (memory).
 

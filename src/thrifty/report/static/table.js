@@ -1,5 +1,4 @@
-// The table of tasks: sorts, filters and pages. Where the rows come from is the caller's: a list in
-// the page (report) or the server (dashboard).
+// The table of tasks: sorts, filters and pages.
 "use strict";
 
 const PAGE = 25;
@@ -23,31 +22,20 @@ function figure(text) {
   return [text.slice(0, at), " ", element("span", { class: "interval" }, text.slice(at + 1))];
 }
 
-// rows: see task_row in pages.py. query: {sort, down, text, page}.
-function localRows(rows) {
-  return async ({ sort, down, text, page }) => {
-    const wanted = text.toLowerCase();
-    const kept = rows.filter((row) => row[1].toLowerCase().includes(wanted));
-    kept.sort((a, b) => {
-      const x = a[sort], y = b[sort];
-      const order = typeof x === "string" ? x.localeCompare(y) : x - y;
-      return (down ? -order : order) || a[0] - b[0];
-    });
-    return { total: kept.length, rows: kept.slice(page * PAGE, (page + 1) * PAGE) };
-  };
-}
-
-// Fills the table inside `box` (see the template); linkTo(row) is the address of a task.
+// Fills the table inside `box` (see the template). rows() gives all of them (see task_row in
+// pages.py), linkTo(row) the address of a task; query: {sort, down, text, page} to begin with.
 class TaskTable {
-  constructor(box, fetchRows, linkTo) {
+  constructor(box, rows, linkTo, query) {
     this.box = box;
-    this.fetchRows = fetchRows;
+    this.rows = rows;
     this.linkTo = linkTo;
-    this.query = { sort: 0, down: false, text: "", page: 0 };
+    this.query = { sort: 0, down: false, text: "", page: 0, ...query };
     box.querySelectorAll("th button").forEach((button) => {
       button.addEventListener("click", () => this.sortBy(Number(button.dataset.column)));
     });
-    box.querySelector("[name=text]").addEventListener("input", (event) => this.ask({ text: event.target.value, page: 0 }));
+    const text = box.querySelector("[name=text]");
+    text.value = this.query.text;
+    text.addEventListener("input", () => this.ask({ text: text.value, page: 0 }));
     box.querySelector(".before").addEventListener("click", () => this.ask({ page: this.query.page - 1 }));
     box.querySelector(".after").addEventListener("click", () => this.ask({ page: this.query.page + 1 }));
     this.ask({});
@@ -58,14 +46,20 @@ class TaskTable {
     this.ask({ sort: column, down, page: 0 });
   }
 
-  async ask(change) {
+  ask(change) {
     this.query = { ...this.query, ...change };
-    const asked = this.query;
-    const answer = await this.fetchRows(asked);
-    if (asked === this.query && answer) this.show(answer);   // a newer question was asked meanwhile
+    const { sort, down, text, page } = this.query;
+    const wanted = text.toLowerCase();
+    const kept = this.rows().filter((row) => row[1].toLowerCase().includes(wanted));
+    kept.sort((a, b) => {
+      const x = a[sort], y = b[sort];
+      const order = typeof x === "string" ? x.localeCompare(y) : x - y;
+      return (down ? -order : order) || a[0] - b[0];
+    });
+    this.show(kept.length, kept.slice(page * PAGE, (page + 1) * PAGE));
   }
 
-  show({ total, rows }) {
+  show(total, rows) {
     const { sort, down, page } = this.query;
     this.box.querySelectorAll("th[data-sorts]").forEach((head) => {
       const mine = Number(head.dataset.sorts) === sort;
