@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from thrifty.array_types import Floats, Ints
+from thrifty.typing import Floats, Ints
 
 __all__ = ["RULES", "CostTree", "grow_cost_tree"]
 

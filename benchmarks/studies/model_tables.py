@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.model_run import BILLS
-from thrifty.array_types import Floats
-from thrifty.typing import Fields
+from thrifty.typing import Fields, Floats
 
 __all__ = ["Line", "Row", "SetLines", "by_set", "calibration_rows", "memory_rows", "ratio_rows"]
 

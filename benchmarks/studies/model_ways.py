@@ -13,8 +13,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.pipeline import make_pipeline
 
 from studies.model_tasks import ModelTask
-from thrifty.array_types import Floats
-from thrifty.typing import AnyArray, Fields
+from thrifty.typing import AnyArray, Fields, Floats
 
 __all__ = ["full_models", "log_loss_fall", "pilots", "scores", "usefulness", "whole_rows"]
 

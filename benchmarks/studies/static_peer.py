@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold
 
-from thrifty.array_types import Floats, Ints
+from thrifty.typing import Floats, Ints
 
 if TYPE_CHECKING:  # imported where it is used: a bare system has no OpenMP library for it
     import lightgbm as lgb

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.array_types import Floats
 from thrifty.cells.bit_cells import Bit
 from thrifty.errors import BadInput
 from thrifty.models.estimators.classifier import ModelClassifier
@@ -39,7 +38,7 @@ from thrifty.models.fits.tree_ensembles import TreeSum
 from thrifty.models.scorecard import CategoryNames
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits_model import OverBits
-from thrifty.typing import AnyArray, Json
+from thrifty.typing import AnyArray, Floats, Json
 
 __all__ = ["serving_model"]
 

@@ -15,9 +15,8 @@ from typing import ClassVar, Literal, Protocol, TypeAlias, TypeGuard, runtime_ch
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Floats
 from thrifty.errors import BadParameter
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats
 
 __all__ = ["Stop", "StoppingRule", "Sure", "Worth", "is_auto"]
 

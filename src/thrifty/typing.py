@@ -19,8 +19,13 @@ Json: TypeAlias = dict[str, object]
 JsonLike: TypeAlias = Mapping[str, Any]
 #: a row of a table of results, a line of a log: each field has a type of its own
 Fields: TypeAlias = dict[str, Any]
-#: Booleans, or numbers of any width
+#: Booleans, or numbers of any width; then arrays of one kind
 AnyArray: TypeAlias = NDArray[Any]
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+#: bits, 64 to a word
+Words: TypeAlias = NDArray[np.uint64]
 
 
 class FrameLike(Protocol):

@@ -37,9 +37,9 @@ from itertools import combinations
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.certified.certify import most_likely
 from thrifty.certified.plan import Strata, Target, make_plan
+from thrifty.typing import Floats, Ints
 
 __all__ = ["Chain", "ChainAnswers", "Members", "answer_with_chain"]
 

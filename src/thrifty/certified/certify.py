@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.certified.plan import Strata, Target, design, least_checks, make_plan
-from thrifty.typing import Json
+from thrifty.typing import Bools, Floats, Ints, Json
 
 __all__ = [
     "Certificate",

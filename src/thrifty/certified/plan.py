@@ -38,8 +38,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.checks import a_probability
+from thrifty.typing import Bools, Floats, Ints
 
 __all__ = [
     "GAINS",

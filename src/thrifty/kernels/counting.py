@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Ints, Words
 from thrifty.kernels.jit import deferred, jit
+from thrifty.typing import Ints, Words
 
 add_sixteen, merge, ripple, write_counts = (
     deferred("thrifty.kernels.lines", name)

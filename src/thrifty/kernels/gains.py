@@ -18,9 +18,8 @@ from threading import Lock
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.kernels.jit import jit
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints
 
 
 class GrownTable:

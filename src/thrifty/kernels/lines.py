@@ -17,7 +17,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from thrifty.array_types import Ints, Words
+from thrifty.typing import Ints, Words
 
 #: what numba and llvmlite make code of, which has no types
 Llvm: TypeAlias = Any

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Ints, Words
 from thrifty.kernels.jit import jit
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Ints, Words
 
 #: features in one tile: eight words, one cache line
 TILE = 512

@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.gains import GrownTable, entropy_gains, gini_gains
 from thrifty.kernels.jit import jit
+from thrifty.typing import Bools, Floats, Ints
 
 #: edges, least, most
 Reach: TypeAlias = tuple[Ints, Ints, Ints]

@@ -26,10 +26,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.kernels.counting import popcount
 from thrifty.kernels.jit import jit
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 Whole = int | np.int64
 #: totals, n, before, n log2 n, criterion

@@ -7,12 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells.sources.checks import refuse_masked
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, in_one_spelling, read_classes
-from thrifty.typing import AnyArray, LabelsLike
+from thrifty.typing import AnyArray, Floats, Ints, LabelsLike
 
 Said = Literal["classes", "numbers"]
 

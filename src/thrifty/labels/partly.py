@@ -12,12 +12,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Floats, Ints
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, RowsLeftOut
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
-from thrifty.typing import AnyArray, LabelsLike, TableLike
+from thrifty.typing import AnyArray, Floats, Ints, LabelsLike, TableLike
 
 
 def aligned_labels(X: TableLike, y: Any) -> Any:

@@ -17,12 +17,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter, BudgetExceeded
 from thrifty.stopping import StoppingRule
-from thrifty.typing import AnyArray, Json
+from thrifty.typing import AnyArray, Ints, Json
 
 #: the model asked for all that it wanted; the budget ended before the row
 FINISHED, UNANSWERED = "finished", "budget"

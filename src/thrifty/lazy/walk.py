@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Ints
 from thrifty.cells import Budget, Cells
 from thrifty.cells.prices.money import to_units
 from thrifty.errors import BadParameter
 from thrifty.lazy.asking import FINISHED
 from thrifty.stopping import probability_for_trees
+from thrifty.typing import Ints
 
 
 @dataclass(frozen=True, eq=False)

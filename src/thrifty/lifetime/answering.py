@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import DTypeLike
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Owned, Receipt, Source
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.prices.money import one_currency
@@ -23,7 +22,7 @@ from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState, call_key
-from thrifty.typing import AnyArray, MoneyLike, TableLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, MoneyLike, TableLike
 
 _AskMember = Callable[[Ints], tuple[Ints, Floats]]
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells, Owned, Source
 from thrifty.cells.ledger.purge import purged_since
 from thrifty.cells.sources.checks import one_form
@@ -29,7 +28,7 @@ from thrifty.models.asking.walk import Walk
 from thrifty.stopping import StoppingRule
 from thrifty.stores.model_pages import KeptPages
 from thrifty.stores.pages import SqlPages
-from thrifty.typing import Json
+from thrifty.typing import Floats, Ints, Json
 
 __all__ = ["Answer", "Interview", "Wanted"]
 

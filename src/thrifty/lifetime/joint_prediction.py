@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
@@ -17,6 +16,7 @@ from thrifty.models.asking.enough import enough_of
 from thrifty.models.asking.walk import Ladder, ladder_of
 from thrifty.models.estimators.base import OnCells
 from thrifty.stopping import StoppingRule, rule_for_models
+from thrifty.typing import Ints
 
 __all__ = ["TasksTogether", "read_weights"]
 

@@ -30,14 +30,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells, Receipt, Source
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.prices.money import to_units
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BadParameter, MixedCurrencies
 from thrifty.lifetime.state import LifetimeState
-from thrifty.typing import MoneyLike
+from thrifty.typing import Bools, Floats, Ints, MoneyLike
 
 
 @dataclass(frozen=True, eq=False)

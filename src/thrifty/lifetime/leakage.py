@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.checks import warn_user
 from thrifty.errors import LabelLeakage
 from thrifty.labels.classes import Labels
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 
 def watch_for_leakage(task: str, cells: Cells, labels: object) -> None:

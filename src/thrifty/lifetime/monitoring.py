@@ -36,8 +36,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from thrifty.models.table import Table

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, RowsLeftOut, StoreUnwritable
@@ -32,7 +31,7 @@ from thrifty.lifetime.task import Versions
 from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.task_pages import PredictionRow
-from thrifty.typing import AnyArray, Fields, LabelsLike
+from thrifty.typing import AnyArray, Bools, Fields, Floats, Ints, LabelsLike
 from thrifty.untrusted import readable
 
 

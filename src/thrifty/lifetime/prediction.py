@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from thrifty.array_types import Ints
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BadParameter, UnknownTask
 from thrifty.html import table_html
 from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, Step, explain_cells
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Ints
 
 if TYPE_CHECKING:
     import pandas

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.cells import Owned, Receipt, Source
 from thrifty.cells.features import told_names
 from thrifty.cells.prices.price_list import PriceList, PricesLike
@@ -46,7 +45,7 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily
 from thrifty.stopping import Stop, is_auto
 from thrifty.stores.settings import Settings
-from thrifty.typing import Json, MoneyLike
+from thrifty.typing import Ints, Json, MoneyLike
 
 if TYPE_CHECKING:
     import pandas

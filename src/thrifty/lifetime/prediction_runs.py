@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.cells import Budget, Cells, Owned, Receipt, Source, as_source
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.allowance import read_spend
@@ -38,7 +37,7 @@ from thrifty.stopping import Stop, StoppingRule, is_auto, rule_for_models
 from thrifty.stores.model_pages import KeptPages, OutcomePages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
-from thrifty.typing import AnyArray, Json, JsonLike, MoneyLike, TableLike
+from thrifty.typing import AnyArray, Ints, Json, JsonLike, MoneyLike, TableLike
 from thrifty.wrapped import Metered, Readable, match_model, read_model
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from thrifty.array_types import Bools, Ints
 from thrifty.cells.ledger.compacted import compact_all, read_column
 from thrifty.cells.ledger.purge import purge_example
 from thrifty.cells.sources.checks import one_form
@@ -28,7 +27,7 @@ from thrifty.models.table import Table, table_from_dict
 from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import family_from_dict
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Bools, Ints, Json, JsonLike
 from thrifty.untrusted import readable
 
 #: in the place of a category that nobody has any more

@@ -28,7 +28,6 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.attempt import Expected, Route
 from thrifty.cells import Budget, Cells, Ledger, Receipt, Source
 from thrifty.cells.prices.money import amount_text, minor_units, to_units
@@ -44,7 +43,7 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores import MemoryStore
-from thrifty.typing import Json, KindsLike, LabelsLike, TableLike
+from thrifty.typing import Floats, Ints, Json, KindsLike, LabelsLike, TableLike
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from thrifty.agnostic import Counts, Rule, as_rule
-from thrifty.array_types import Ints
 from thrifty.cells import Cells, Ledger, Owned, Source, as_source
 from thrifty.cells.account import (
     OwnedMeanwhile,
@@ -49,7 +48,7 @@ from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
 from thrifty.stores.task_pages import TaskHead
-from thrifty.typing import Fields, Json, KindsLike, NaLike, TableLike
+from thrifty.typing import Fields, Ints, Json, KindsLike, NaLike, TableLike
 
 #: the categories of each feature, in the places that they have in this lifetime
 CategoryNames = Mapping[str, Sequence[str]]

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.cells import Cells, Owned, Receipt, Source
 from thrifty.cells.features import Match
 from thrifty.cells.ledger.allowance import read_spend
@@ -53,7 +52,7 @@ from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import Finished, Snapshot
 from thrifty.stores.task_pages import TaskRow
-from thrifty.typing import JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
+from thrifty.typing import Ints, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,14 +27,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import rankdata
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
 from thrifty.models.fits.beliefs import believe_columns, believe_rates
 from thrifty.models.fits.tree_ensembles import TRIED, GrownTrees, as_targets, grow_trees, is_boolean
 from thrifty.models.offers import CENT, Offers
 from thrifty.models.rows import Rows, TaskLabels
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints
 
 __all__ = ["Bought", "acquire", "score_features"]
 

@@ -25,10 +25,9 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.cells.features import checked_indices
-from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 
 __all__ = [
     "CascadeCells", "CascadeStep", "find_steps", "for_predictions", "on_cascade", "step_to_dict",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thrifty.array_types import Ints
 from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
@@ -17,7 +16,7 @@ from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
-from thrifty.typing import EstimatorLike, Json, JsonLike, LabelsLike
+from thrifty.typing import EstimatorLike, Ints, Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
     from thrifty.models.estimators.classifier import ModelClassifier

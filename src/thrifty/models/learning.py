@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels
@@ -23,7 +22,7 @@ from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
 from thrifty.models.rows import TaskLabels, target_of_classes, target_of_numbers
 from thrifty.models.table import MOST_FEATURES, NamedColumns, Table
-from thrifty.typing import EstimatorLike
+from thrifty.typing import Bools, EstimatorLike, Floats, Ints
 
 __all__ = [
     "LearnedTable", "allowance_of", "learn_again", "learn_tasks", "read_cells", "what_is_known",

@@ -20,10 +20,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
 __all__ = ["Memory", "MemoryUpdate", "categories_of"]
 

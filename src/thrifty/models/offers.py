@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
+from thrifty.typing import Bools, Floats, Ints
 
 __all__ = ["Offers"]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 __all__ = ["Rows", "TaskLabels", "target_of_classes", "target_of_numbers"]
 

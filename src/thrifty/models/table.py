@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
-from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 
 if TYPE_CHECKING:
     import pandas

@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels, codes_among
@@ -31,7 +30,7 @@ from thrifty.models.fits.quality import losses, said_left_out
 from thrifty.models.learning import LearnedTable, allowance_of, read_cells, what_is_known
 from thrifty.models.memory import categories_of
 from thrifty.models.table import NamedColumns, Table
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints
 
 __all__ = ["Held", "Updated", "codes_in", "is_not_worse", "update_model"]
 

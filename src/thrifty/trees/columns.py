@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain
 from thrifty.trees.growing import Chosen, path_prices
 from thrifty.trees.thresholds import block_columns, choose, true_side
 from thrifty.trees.tree import Node, Path, Split
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Ints
 
 
 def split_of(feature: int, threshold: float, boolean: Bools) -> Split:

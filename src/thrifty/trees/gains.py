@@ -32,11 +32,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels
 from thrifty.trees.tree import Leaf, Node, Tree
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints
 
 Measure = Callable[[AnyArray, AnyArray, Floats], Floats]
 

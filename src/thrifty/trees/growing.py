@@ -35,12 +35,12 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels, NotInFamily
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
+from thrifty.typing import Floats, Ints
 
 #: why a node cannot be split
 Reason = Literal["too-deep", "too-large", "no-candidate", "constant-candidates"]

@@ -22,7 +22,6 @@ from typing import NoReturn
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
@@ -48,6 +47,7 @@ from thrifty.trees.race_node import Contest, NodeRace, RacedNode, RealNodeRace, 
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import Node, Tree
+from thrifty.typing import Ints
 
 
 def check_can_race(learner: OverMetafeatures) -> None:

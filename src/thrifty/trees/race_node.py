@@ -40,13 +40,12 @@ from itertools import product
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells import Cells
 from thrifty.trees.columns import split_of
 from thrifty.trees.gains import Gain
 from thrifty.trees.thresholds import block_columns, choose, true_side
 from thrifty.trees.tree import Path, Split
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 #: corners of a box double with each class; with more classes than this entropy and Gini have bounds
 #: of their own, and a user's gain is not raced

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.array_types import Ints
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.columns import RowPlace, split_of
@@ -37,7 +36,7 @@ from thrifty.trees.growing import (
 )
 from thrifty.trees.thresholds import RealTable, true_side
 from thrifty.trees.tree import Path, Split, Tree
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Ints
 
 
 def scratch_tree(

@@ -47,7 +47,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Ints
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.cells.bit_cells import BitCells
@@ -69,6 +68,7 @@ from thrifty.trees.race import check_can_race, expected_by_races, reuse_by_races
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import Leaf, Node, Tree, size
+from thrifty.typing import Ints
 
 #: rows the first tree is grown on
 _FIRST = 48

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.array_types import Floats, Ints
 from thrifty.trees.gains import Gain
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.prices.cover import Cover, OrderChoice
 from thrifty.cells.prices.money import UNIT
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 Derive = Callable[..., AnyArray]
 Words = NDArray[np.uint64]

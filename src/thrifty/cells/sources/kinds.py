@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Floats
 from thrifty.cells.sources.gaps import (
     GAPS,
     Codes,
@@ -35,7 +34,7 @@ from thrifty.cells.sources.gaps import (
     without_na,
 )
 from thrifty.errors import BadInput, BadParameter
-from thrifty.typing import AnyArray, TableLike
+from thrifty.typing import AnyArray, Floats, TableLike
 
 #: what a user may say of a feature: a kind, or the list of its categories
 ToldKind = str | tuple[str, ...]

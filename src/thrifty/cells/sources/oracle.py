@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.sources.answered import in_asked_order
 from thrifty.cells.sources.base import Source
@@ -20,7 +19,7 @@ from thrifty.cells.sources.prompts import Question
 from thrifty.cells.sources.questions import CONFIDENCE, QuestionSource, TextsLike
 from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput, MalformedAnswer
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Ints
 
 #: by id, or one for each row with None (NaN) where there is none
 KnownLabels: TypeAlias = Mapping[object, object] | Sequence[object] | AnyArray

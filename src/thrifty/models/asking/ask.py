@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
 from thrifty.lazy import FINISHED, Asked
@@ -30,7 +29,7 @@ from thrifty.models.asking.walk import Ladder, Walk, ladder_of
 from thrifty.models.fits.fitting import Fitted, fit_table, in_one_thread
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, rule_for_models
-from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
+from thrifty.typing import AnyArray, EstimatorLike, Floats, Ints, Json, JsonLike
 
 __all__ = [
     "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "ask_together",

@@ -22,13 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
-from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.asking.order import Price
 from thrifty.models.asking.prefixes import Choose, Prefixes, fit_prefixes
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, equal_posterior
-from thrifty.typing import EstimatorLike
+from thrifty.typing import EstimatorLike, Floats, Ints
 
 __all__ = ["CertifiedPrefixes", "certify", "rows_needed", "seen_of"]
 

@@ -15,7 +15,6 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells
 from thrifty.lazy import Asked, Asks, no_stopping
 from thrifty.models.asking.ask import Keeper, prices_of
@@ -36,7 +35,7 @@ from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.fits.quality import losses, says
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule
-from thrifty.typing import EstimatorLike, Json, JsonLike
+from thrifty.typing import EstimatorLike, Floats, Ints, Json, JsonLike
 
 __all__ = ["Enough", "Shortens", "enough_of"]
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thrifty.array_types import Floats
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.models.fits.fitting import fit_prefix
 from thrifty.models.fits.folds import make_folds
 from thrifty.models.table import Table
 from thrifty.stopping import Worth
+from thrifty.typing import Floats
 
 __all__ = ["best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping"]
 

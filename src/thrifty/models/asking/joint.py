@@ -15,13 +15,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.models.asking.order import Price, find_joint_order
 from thrifty.models.asking.prefixes import Prefixes, fit_ladders
 from thrifty.models.asking.walk import Ladder
 from thrifty.models.fits.folds import make_folds
 from thrifty.models.table import Keys, Table
-from thrifty.typing import EstimatorLike
+from thrifty.typing import EstimatorLike, Ints
 
 __all__ = ["joint_ladder", "round_robin"]
 

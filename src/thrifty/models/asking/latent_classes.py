@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
 from thrifty.models.fits.points import Bins, bins_from_dict, make_bins
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
 __all__ = ["LatentClasses", "fit_latent_classes", "latent_classes_from_dict"]
 

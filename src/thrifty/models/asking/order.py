@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.fits.proxy import proxy_out_of_fold
 from thrifty.models.fits.score_test import BinnedFeatures, bin_codes, significant
 from thrifty.models.table import Table
+from thrifty.typing import Bools, Floats, Ints
 
 __all__ = ["Order", "Price", "each_costs", "find_joint_order", "find_order"]
 

@@ -20,12 +20,12 @@ from functools import cached_property
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.asking.latent_classes import Codes, LatentClasses, fit_latent_classes
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.asking.prefixes import HeldOut, Prefix, Prefixes, all_classes
 from thrifty.models.fits.calibration import fit_scaling_cautiously
 from thrifty.models.table import Table
+from thrifty.typing import Bools, Floats, Ints
 
 __all__ = ["Chooser", "OwnOrder", "along", "own_order"]
 

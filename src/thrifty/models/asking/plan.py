@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Bools, Floats
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stopping import Settled, StoppingRule, Sure, entropy, equal_posterior
+from thrifty.typing import Bools, Floats
 
 __all__ = ["ExpectedFalls", "Hope", "StoppingPlan", "expected_falls", "plan_for"]
 

@@ -19,13 +19,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.asking.order import Order, Price
 from thrifty.models.fits.calibration import Scaling, fit_scaling_cautiously
 from thrifty.models.fits.fitting import Fitted, fit_prefixes_together
 from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike
+from thrifty.typing import AnyArray, Bools, EstimatorLike, Floats, Ints
 
 __all__ = [
     "Choose", "HeldOut", "Parted", "Prefix", "Prefixes", "all_classes", "fit_ladders",

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thrifty.array_types import Floats
 from thrifty.errors import StoreError
 from thrifty.models.asking.latent_classes import latent_classes_from_dict
 from thrifty.models.asking.own_order import Chooser, OwnOrder, along
@@ -17,7 +16,7 @@ from thrifty.models.asking.walk import Ladder
 from thrifty.models.fits.calibration import Scaling
 from thrifty.models.fits.fitting import fitted_from_dict
 from thrifty.models.table import Table
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Floats, Json, JsonLike
 
 __all__ = ["fingerprint", "ladder_from_dict", "ladder_to_dict"]
 

@@ -20,13 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.lazy.asking import FINISHED
 from thrifty.models.asking.own_order import OwnOrder
 from thrifty.models.asking.plan import Hope, expected_falls, plan_for
 from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stopping import StoppingRule, Sure, entropy, expected_loss
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 __all__ = ["AskedRows", "Get", "Ladder", "RowCost", "Walk", "ask_in_order", "ladder_of"]
 

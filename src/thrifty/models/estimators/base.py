@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.features import match_features
 from thrifty.cells.ledger.allowance import read_spend
@@ -51,7 +50,17 @@ from thrifty.models.learning import learn_tasks
 from thrifty.models.memory import Memory
 from thrifty.models.table import NamedColumns, Table, table_from_dict
 from thrifty.stopping import StoppingRule
-from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, LabelsLike, MoneyLike, TableLike
+from thrifty.typing import (
+    AnyArray,
+    EstimatorLike,
+    Floats,
+    Ints,
+    Json,
+    JsonLike,
+    LabelsLike,
+    MoneyLike,
+    TableLike,
+)
 
 __all__ = ["SHOWN", "OnCells", "shown_names"]
 

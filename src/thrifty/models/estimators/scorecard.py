@@ -19,7 +19,6 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.kinds import ColumnReader, has_texts
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.classes import Labels, class_of_interest
@@ -27,7 +26,7 @@ from thrifty.models.fits.folds import FOLDS, content_groups, make_folds
 from thrifty.models.fits.logistic import fit_intercepts, fit_penalised, fit_slope, softmax
 from thrifty.models.fits.points import NOWHERE, Points, make_bins, points_from_dict
 from thrifty.models.scorecard import Scorecard
-from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike, LabelsLike, TableLike
 
 __all__ = ["ScorecardClassifier"]
 

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.models.fits.beliefs import believe_columns, believe_rates, expected_size
 from thrifty.models.fits.columns import CATEGORY, NUMBER, STEP, Columns
 from thrifty.models.fits.logistic import fit_penalised
 from thrifty.models.fits.points import Bins, Points
 from thrifty.models.table import MOST_FEATURES
+from thrifty.typing import Bools, Floats, Ints
 
 __all__ = ["fit_ridge", "fit_ridge_of_rates"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, logit
 
-from thrifty.array_types import Bools, Floats
+from thrifty.typing import Bools, Floats
 
 __all__ = ["believe_columns", "believe_rates", "expected_size"]
 

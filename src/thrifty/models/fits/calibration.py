@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Floats
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, softmax
+from thrifty.typing import Floats
 
 __all__ = ["Scaling", "fit_scaling", "fit_scaling_cautiously", "most_supported"]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.errors import StoreError
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
 __all__ = ["GAP", "Columns", "columns_from_dict"]
 

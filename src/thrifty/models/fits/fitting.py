@@ -20,7 +20,6 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadParameter, ThriftyError
 from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
@@ -28,7 +27,7 @@ from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
 from thrifty.models.fits.two_stage import fit_two_stages, two_stage_from_dict
 from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike
+from thrifty.typing import AnyArray, EstimatorLike, Floats, Ints, Json, JsonLike
 
 if TYPE_CHECKING:
     import pandas

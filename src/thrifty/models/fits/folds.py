@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
+from thrifty.typing import Floats, Ints
 
 __all__ = ["FOLDS", "content_groups", "deal_out", "make_folds"]
 

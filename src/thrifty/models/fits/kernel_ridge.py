@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Floats
 from thrifty.errors import StoreError
 from thrifty.models.fits.columns import Columns, columns_from_dict
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Floats, Json, JsonLike
 
 __all__ = ["KernelRidge", "fit_kernel", "kernel_from_dict", "takes"]
 

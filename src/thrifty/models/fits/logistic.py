@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
-from thrifty.array_types import Floats
+from thrifty.typing import Floats
 
 __all__ = ["SPREAD", "fit_intercepts", "fit_penalised", "fit_slope", "softmax"]
 

@@ -14,9 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.models.scorecard import DOUBLING, CategoryNames, Scorecard, ScorecardRow, plain
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Floats, Ints, Json, JsonLike
 
 __all__ = ["NOWHERE", "Bins", "Points", "bins_from_dict", "make_bins", "points_from_dict"]
 

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.typing import AnyArray, Floats, Ints, Json, JsonLike
 
 __all__ = [
     "LEAST",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from thrifty.array_types import Bools, Floats, Ints
+from thrifty.typing import Bools, Floats, Ints
 
 __all__ = ["BinnedFeatures", "bin_codes", "significant"]
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.errors import BadInput
 from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
 from thrifty.models.fits.columns import Columns
@@ -37,7 +36,7 @@ from thrifty.models.fits.tree_ensembles import (
 )
 from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
-from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.typing import AnyArray, Floats, Ints, Json, JsonLike
 
 __all__ = ["Scores", "Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
 

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 
 __all__ = [
     "TANGENT", "TRIED", "GrownTrees", "TreeSum", "add_up", "as_targets", "grow_forest",

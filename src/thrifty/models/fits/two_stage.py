@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.models.fits.logistic import softmax
 from thrifty.models.fits.quality import LEAST, Quality, losses, quality_on
 from thrifty.models.fits.stack import Scores, Stack, fit_stack, stack_from_dict
 from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Floats, Ints, Json, JsonLike
 
 __all__ = ["TwoStage", "fit_two_stages", "two_stage_from_dict"]
 
