@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Floats, Ints, Numbers, Words
 from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.categories import Places, categories_in_store
@@ -37,9 +37,16 @@ class FreeAccount:
     tariff: Tariff | None = None
 
     def __init__(
-        self, source: Source, prices: PricesLike, owned: Owned | None, ledger: Ledger | None, *,
-        only: NDArray[np.int64] | None, spend: float | None, is_task: bool,
-    ) -> None:  # fmt: skip
+        self,
+        source: Source,
+        prices: PricesLike,
+        owned: Owned | None,
+        ledger: Ledger | None,
+        *,
+        only: Ints | None,
+        spend: float | None,
+        is_task: bool,
+    ) -> None:
         self._source, self._only = source, only
         #: whether every cell costs 1, so that the cost is the number of cells
         self.one_each = False
@@ -74,7 +81,7 @@ class FreeAccount:
         #: what went through, a bit per cell
         self.meter = Meter(source.n_examples, source.n_features, owned, self._absent)
         #: reads that cost something, in their order, where orders make that matter
-        self.paid_charges: list[tuple[NDArray[np.int64], NDArray[np.uint64]]] = []
+        self.paid_charges: list[tuple[Ints, Words]] = []
         self._spent, self._lines = 0, Lines()
         self._row_costs = np.zeros(source.n_examples, dtype=np.int64)
 
@@ -98,17 +105,17 @@ class FreeAccount:
             None if limits.per_task is None else limits.per_task - self._spent,
         )
 
-    def get(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> AnyArray:
+    def get(self, rows: Ints, columns: Ints) -> AnyArray:
         """Values of rows x columns."""
         self.charge(columns, kernels.mask_of_rows(rows, self._source.n_examples))
         return self._source.read(rows, columns)
 
-    def columns(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def columns(self, columns: Ints, mask: Words) -> Words:
         """Boolean columns, packed; bits outside the mask are 0."""
         self.charge(columns, mask)
         return self._source.columns(columns) & mask
 
-    def charge(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def charge(self, columns: Ints, mask: Words) -> None:
         """Pay for columns on the rows of a mask, and count them; nothing is read."""
         bill = self._pay(columns, mask)
         for filled in bill.orders if bill is not None else ():
@@ -117,7 +124,7 @@ class FreeAccount:
             self.meter.charge(filled.features, rows)
         self.meter.charge(columns, mask)
 
-    def _pay(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> PriceOfCells | None:
+    def _pay(self, columns: Ints, mask: Words) -> PriceOfCells | None:
         """Refuse a look that would cost more than is left; otherwise note what it costs."""
         tariff, limits, spent = self.tariff, self._limits, self._spent
         if tariff is None or not self._pays or self.meter.everything:
@@ -141,7 +148,7 @@ class FreeAccount:
             self._lines.add(lines_of_bill(bill, tariff, self._source.feature_names))
         return bill
 
-    def tiles(self) -> NDArray[np.uint64]:
+    def tiles(self) -> Words:
         """Every cell, all of them Boolean, in tiles."""
         self._charge_everything()
         return self._source.tiles()
@@ -157,12 +164,12 @@ class FreeAccount:
             self._pay(np.arange(N), kernels.mask_of_rows(np.arange(n), n))
         self.meter.charge_everything()
 
-    def holdings(self, columns: NDArray[np.int64]) -> Holdings:
+    def holdings(self, columns: Ints) -> Holdings:
         """What is there already, as the tariff asks for it."""
         assert self.tariff is not None
         return OwnedCells(self.tariff, self.meter.had, self.meter.lacking)
 
-    def owned_cells(self, only: NDArray[np.int64] | None) -> int:
+    def owned_cells(self, only: Ints | None) -> int:
         """How many of the cells on offer somebody else has paid for."""
         return self._owned_before
 
@@ -194,19 +201,19 @@ class FreeAccount:
         """A table answers whatever it holds."""
         return 0
 
-    def row_costs(self) -> NDArray[np.int64]:
+    def row_costs(self) -> Ints:
         """What each example has cost, in minor units; kept where orders fill columns."""
         return self._row_costs
 
 
-def _costs_of(pages: Pages, source: Source) -> NDArray[np.int64]:
+def _costs_of(pages: Pages, source: Source) -> Ints:
     """What was spent on each example of a source, in minor units; 0 on those nobody knows."""
     numbers = pages.numbers("example", source.examples or ())
-    costs: NDArray[np.int64] = pages.example_costs(np.maximum(numbers, 0))
+    costs: Ints = pages.example_costs(np.maximum(numbers, 0))
     return np.where(numbers >= 0, costs, 0)
 
 
-def charge_examples(pages: Pages, source: Source, costs: NDArray[np.int64], limits: Limits) -> None:
+def charge_examples(pages: Pages, source: Source, costs: Ints, limits: Limits) -> None:
     """Book what was spent on each example, within the limit on one; of what was counted now."""
     assert source.examples is not None
     rows = np.flatnonzero(costs)
@@ -227,7 +234,7 @@ class OwnedMeanwhile(Exception):
         self.owned = owned
 
 
-def owned_by_id(pages: Pages, source: Source, features: NDArray[np.int64] | None = None) -> Owned:
+def owned_by_id(pages: Pages, source: Source, features: Ints | None = None) -> Owned:
     """What was paid for before, of the examples and features of this source, or some of them."""
     assert source.examples is not None
     owned = Owned(source.n_examples, source.n_features)
@@ -251,9 +258,7 @@ def owned_by_id(pages: Pages, source: Source, features: NDArray[np.int64] | None
     return owned
 
 
-def values_by_id(
-    pages: Pages, source: Source, valid: NDArray[np.float64], now: float
-) -> dict[int, float | str]:
+def values_by_id(pages: Pages, source: Source, valid: Floats, now: float) -> dict[int, float | str]:
     """What is owned of a source's one example, by feature: numbers, and words of categories.
 
     NaN is a gap that is known; what has expired by ``valid`` seconds is not owned.
@@ -272,9 +277,7 @@ def values_by_id(
     return out
 
 
-def refuse_what_is_owned(
-    pages: Pages, source: Source, meter: Meter, tied: NDArray[np.int64]
-) -> None:
+def refuse_what_is_owned(pages: Pages, source: Source, meter: Meter, tied: Ints) -> None:
     """Who was first has bought a cell: raise where others were, since this task began.
 
     ``tied``: features whose fees or orders another may have paid on the same rows.
@@ -344,7 +347,7 @@ def count_as_owned(
 
 def _changed(
     pages: Pages, feature: str, had: Facts, facts: Facts
-) -> tuple[NDArray[np.int32], list[tuple[str, str, float, float]]]:
+) -> tuple[Numbers, list[tuple[str, str, float, float]]]:
     """Examples whose value is another one now; the cells in full."""
     _, i, j = np.intersect1d(had.examples, facts.examples, return_indices=True)
     old, new = had.values[i], facts.values[j]

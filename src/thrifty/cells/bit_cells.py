@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.cells import Cells
 from thrifty.cells.features import FeatureColumns, checked_indices
 from thrifty.errors import UnknownFeature
@@ -19,9 +20,7 @@ from thrifty.typing import AnyArray
 class _BitColumns(FeatureColumns):
     """Bits as features, each in the column of its cell."""
 
-    def __init__(
-        self, inner: FeatureColumns, parents: NDArray[np.int64], bits: Sequence[Bit]
-    ) -> None:
+    def __init__(self, inner: FeatureColumns, parents: Ints, bits: Sequence[Bit]) -> None:
         self.names, self.n = tuple(bit.name for bit in bits), len(bits)
         self.place, self.only, self.n_offered = inner.columns(parents), inner.only, inner.n_offered
         self._inner, self._parents = inner, parents
@@ -34,7 +33,7 @@ class _BitColumns(FeatureColumns):
         return {i: there[f] for i, f in parents if f in there and self._plain[i]}
 
     @property
-    def offered(self) -> NDArray[np.int64]:
+    def offered(self) -> Ints:
         """Of the cells behind the bits: it is they that are bought."""
         return self._inner.offered
 
@@ -70,18 +69,18 @@ class BitCells(Cells):
         return tuple([pair for pair in own if len(pair[1]) > 1]) + super().fees
 
     @property
-    def shared_prices(self) -> NDArray[np.float64]:
+    def shared_prices(self) -> Floats:
         """The bits of a cell share its price evenly."""
         n_bits = np.bincount(self.parents, minlength=self.cells.n_features)
         return np.asarray((self.cells.shared_prices / np.maximum(n_bits, 1))[self.parents])
 
     @property
-    def depends(self) -> NDArray[np.bool_]:
+    def depends(self) -> Bools:
         """The bits of a cell are free once one of them was read."""
         several = np.bincount(self.parents, minlength=self.cells.n_features) > 1
         return np.asarray((self.cells.depends | several)[self.parents])
 
-    def row_keys(self) -> NDArray[np.uint64]:
+    def row_keys(self) -> Words:
         return self.cells.row_keys()
 
     def get(self, rows: ArrayLike, features: ArrayLike) -> AnyArray:
@@ -93,7 +92,7 @@ class BitCells(Cells):
             out[:, j] = self._answers(i, values[:, back[j]])
         return out if not self.boolean[which].all() else out.astype(np.bool_)
 
-    def _answers(self, i: int, values: NDArray[np.float64]) -> AnyArray:
+    def _answers(self, i: int, values: Floats) -> AnyArray:
         bit = self.bits[i]
         if bit.test == "value":
             return values
@@ -103,7 +102,7 @@ class BitCells(Cells):
         code = there.index(str(bit.what)) if bit.what in there else -1
         return np.asarray(values == code)
 
-    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints, mask: Words) -> Words:
         rows = kernels.rows_of_mask(mask)
         some = [
             kernels.mask_of_rows(rows[yes != 0], self.n_examples)
@@ -111,7 +110,7 @@ class BitCells(Cells):
         ]
         return np.array(some, dtype=np.uint64).reshape(len(features), -1)
 
-    def everything(self) -> NDArray[np.uint64]:
+    def everything(self) -> Words:
         return kernels.pack_tiles(self.table() != 0)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.account import FreeAccount
 from thrifty.cells.features import FeatureColumns, Match, checked_indices
 from thrifty.cells.ledger.ledger import Ledger
@@ -30,7 +31,7 @@ from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, TableLike
 
 #: columns of a source, and on which rows they were paid for
-Charges: TypeAlias = tuple[tuple[NDArray[np.int64], NDArray[np.uint64]], ...]
+Charges: TypeAlias = tuple[tuple[Ints, Words], ...]
 
 
 class Cells:
@@ -96,7 +97,7 @@ class Cells:
     #: of the order in which learners take rows; 0: the same for everybody
     row_seed: int = 0
     #: sees what comes through: (rows, features, values)
-    watch: Callable[[NDArray[np.int64], NDArray[np.int64], AnyArray], None] | None = None
+    watch: Callable[[Ints, Ints, AnyArray], None] | None = None
 
     def __init__(
         self,
@@ -126,16 +127,16 @@ class Cells:
             )
         # what orders cost depends on what was asked before: a prediction is told call by call
         told = not is_task and self._tariff is not None and bool(self._tariff.parts)
-        self._calls: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = [] if told else None
+        self._calls: list[tuple[Ints, Ints]] | None = [] if told else None
         self._show(self.features)
 
     def _show(self, features: FeatureColumns) -> None:
         """Which features there are here, and their prices."""
         #: which there are, and where the source keeps them
         self.features = features
-        self._keys: NDArray[np.uint64] | None = None
+        self._keys: Words | None = None
         #: what a cell of each feature costs, where nothing is bought yet
-        self.prices: NDArray[np.float64]
+        self.prices: Floats
         self.prices = features.spread(self._account.each, np.ones(features.n))
 
     def _share(self, other: Cells, features: FeatureColumns) -> None:
@@ -169,7 +170,7 @@ class Cells:
         self._account.own(owned)
 
     @property
-    def tied(self) -> NDArray[np.int64]:
+    def tied(self) -> Ints:
         """Columns of the source whose prices depend on what else is there."""
         return np.zeros(0, dtype=np.int64) if self._tariff is None else self._tariff.tied
 
@@ -193,7 +194,7 @@ class Cells:
         return self.features.names
 
     @property
-    def boolean(self) -> NDArray[np.bool_]:
+    def boolean(self) -> Bools:
         """Which features are Boolean; the others are numbers or categories."""
         return self.features.boolean
 
@@ -203,12 +204,12 @@ class Cells:
         return self.features.categories
 
     @property
-    def absent(self) -> NDArray[np.bool_]:
+    def absent(self) -> Bools:
         """Features that are known elsewhere and that this source lacks: constant 0, free."""
         return self.features.absent
 
     @property
-    def offered(self) -> NDArray[np.int64]:
+    def offered(self) -> Ints:
         """The source's columns that are available through this reader."""
         return self.features.offered
 
@@ -232,13 +233,13 @@ class Cells:
         """Whether examples are known by ids, and not by their values alone."""
         return self._source.examples is not None
 
-    def row_keys(self) -> NDArray[np.uint64]:
+    def row_keys(self) -> Words:
         """Which examples these are, for whoever must know them again; shows no value."""
         if self._keys is None:
             self._keys = row_keys(self._source)
         return self._keys
 
-    def row_order(self, salt: int) -> NDArray[np.int64]:
+    def row_order(self, salt: int) -> Ints:
         """All rows in an order that data cannot be laid out against: the seed is a lifetime's own.
 
         Tasks of one lifetime with as many rows have the same order, and share what they bought.
@@ -246,7 +247,7 @@ class Cells:
         seed = [salt, self.row_seed] if self.row_seed else salt
         return np.random.default_rng(seed).permutation(self.n_examples)
 
-    def _which(self, features: object) -> NDArray[np.int64]:
+    def _which(self, features: object) -> Ints:
         return checked_indices(features, self.n_features, "feature")
 
     # Values.
@@ -267,13 +268,13 @@ class Cells:
             self.watch(at, which, out)
         return out
 
-    def _read(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> AnyArray:
+    def _read(self, rows: Ints, columns: Ints) -> AnyArray:
         block = self._account.get(rows, columns)
         if self._calls is not None:
             self._calls.append((rows, columns))
         return block
 
-    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints, mask: Words) -> Words:
         """Boolean features on the rows of a mask, packed over the examples: (k, W).
 
         Bits outside the mask are 0: what was not paid for is not shown.
@@ -286,7 +287,7 @@ class Cells:
         out[here] = self._account.columns(columns[here], mask)
         return out
 
-    def everything(self) -> NDArray[np.uint64]:
+    def everything(self) -> Words:
         """Buy every cell; all features, which must be Boolean, in tiles."""
         if self.features.place is None:
             return self._account.tiles()
@@ -385,7 +386,7 @@ class Cells:
         return 0.0 if self._tariff is None else to_units(self._tariff.usual_call)
 
     @property
-    def shared_prices(self) -> NDArray[np.float64]:
+    def shared_prices(self) -> Floats:
         """What a cell costs in company: ``prices``, scaled so that they sum to the price of a row.
 
         Where fees, orders or calls are shared by features the prices of single cells sum to far
@@ -407,7 +408,7 @@ class Cells:
             whole = to_units(tariff.priced(frozenset(), every)[0])
         return np.asarray(prices * (whole / float(prices.sum())), dtype=np.float64)
 
-    def row_costs(self, rows: object, features: object) -> NDArray[np.float64]:
+    def row_costs(self, rows: object, features: object) -> Floats:
         """What these features would cost on each row, given what is owned; nothing is bought."""
         at = checked_indices(rows, self.n_examples, "row")
         columns = np.unique(self.features.columns(self._which(features)))
@@ -423,7 +424,7 @@ class Cells:
             costs += self._unknown(at, part) @ self._account.each[part]
         return costs
 
-    def _unknown(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _unknown(self, rows: Ints, columns: Ints) -> Bools:
         """Which cells of a table are not owned, and exist."""
         return np.asarray(kernels.unpack_columns(self.meter.settled(columns), rows) == 0)
 
@@ -452,7 +453,7 @@ class Cells:
             return float(sum(self._account.each[f] for f in new))
         return to_units(self._tariff.priced(had, new)[0])
 
-    def prices_after(self, features: Sequence[int]) -> NDArray[np.float64]:
+    def prices_after(self, features: Sequence[int]) -> Floats:
         """What each feature costs on an example that was asked some: at a node below them.
 
         As ``prices`` where every feature is sold by itself.
@@ -474,7 +475,7 @@ class Cells:
         return self._tariff is not None and bool(self._tariff.parts or self._tariff.roots)
 
     @property
-    def depends(self) -> NDArray[np.bool_]:
+    def depends(self) -> Bools:
         """Which features' prices depend on what else is owned of the same example."""
         out, tariff = np.zeros(self.n_features, dtype=np.bool_), self._tariff
         if tariff is not None:
@@ -482,7 +483,7 @@ class Cells:
             out[list(self.features.of_columns(columns))] = True
         return out
 
-    def margins(self, rows: object, features: object) -> NDArray[np.float64]:
+    def margins(self, rows: object, features: object) -> Floats:
         """What each feature alone would cost on each row, given what is owned: (rows, features).
 
         >>> import thrifty
@@ -503,7 +504,7 @@ class Cells:
             out[:, here] = margins(self._tariff, some, at, self.n_examples, there) / UNIT
         return out
 
-    def owned_rows(self, features: object) -> NDArray[np.int64]:
+    def owned_rows(self, features: object) -> Ints:
         """Examples on which all of these features can be looked at for nothing.
 
         >>> import thrifty
@@ -579,11 +580,11 @@ class Cells:
         word = self.meter.touched[column, row >> 6] >> np.uint64(row & 63)
         return column >= 0 and (self.meter.everything or bool(word & np.uint64(1)))
 
-    def cells_per_row(self) -> NDArray[np.int64]:
+    def cells_per_row(self) -> Ints:
         """How many cells were bought on each example so far."""
         return self.meter.bought_per_example()
 
-    def cost_per_row(self) -> NDArray[np.float64]:
+    def cost_per_row(self) -> Floats:
         """What was bought on each example so far, at its price."""
         account, tariff, meter = self._account, self._tariff, self.meter
         if tariff is not None and (tariff.parts or not self.is_free):

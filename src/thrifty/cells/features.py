@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, FeaturesChanged
 
 
-def checked_indices(given: object, n: int, what: str) -> NDArray[np.int64]:
+def checked_indices(given: object, n: int, what: str) -> Ints:
     """Indices of rows or features, all of them below ``n``.
 
     >>> checked_indices(2, 3, "row").tolist()
@@ -37,10 +37,10 @@ class FeatureColumns:
 
     #: the column of each feature, -1 where the source has none; None: a feature's index is its
     #: column
-    place: NDArray[np.int64] | None = None
+    place: Ints | None = None
     #: the source's columns on offer where these are not all of them
-    only: NDArray[np.int64] | None = None
-    _boolean: NDArray[np.bool_] | None = None
+    only: Ints | None = None
+    _boolean: Bools | None = None
 
     def __init__(self, source: Source, match: Match | None = None) -> None:
         self._source = source
@@ -56,7 +56,7 @@ class FeatureColumns:
             self._boolean[here] = source.boolean[there]
 
     @property
-    def boolean(self) -> NDArray[np.bool_]:
+    def boolean(self) -> Bools:
         """Which of them are Boolean."""
         return self._source.boolean if self._boolean is None else self._boolean
 
@@ -69,12 +69,12 @@ class FeatureColumns:
         return {f: words for c, words in there.items() for f in self._read_from.get(c, ())}
 
     @property
-    def absent(self) -> NDArray[np.bool_]:
+    def absent(self) -> Bools:
         """Which features the source lacks."""
         return np.zeros(self.n, dtype=np.bool_) if self.place is None else self.place < 0
 
     @property
-    def offered(self) -> NDArray[np.int64]:
+    def offered(self) -> Ints:
         """The source's columns that can be had."""
         return np.arange(self.n) if self.place is None else self.place[self.place >= 0]
 
@@ -86,7 +86,7 @@ class FeatureColumns:
             found.setdefault(column, []).append(f)
         return found
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+    def columns(self, features: Ints) -> Ints:
         """The source's column of each feature; -1 where it has none."""
         return features if self.place is None else self.place[features]
 
@@ -100,9 +100,7 @@ class FeatureColumns:
             return tuple(columns)
         return tuple(f for c in columns for f in self._read_from.get(c, ()))
 
-    def spread(
-        self, values: NDArray[np.float64], absent: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def spread(self, values: Floats, absent: Floats) -> Floats:
         """Values of columns as those of features; what the source lacks has its own."""
         return values if self.place is None else np.where(self.absent, absent, values[self.place])
 
@@ -112,10 +110,10 @@ class Match:
     """The features as somebody knows them, and the source's column of each; -1: it has none."""
 
     names: tuple[str, ...]
-    place: NDArray[np.int64]
+    place: Ints
 
     @property
-    def absent(self) -> NDArray[np.bool_]:
+    def absent(self) -> Bools:
         """Which features the source does not have."""
         return np.asarray(self.place < 0)
 

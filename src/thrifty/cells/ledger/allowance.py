@@ -14,19 +14,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Ints
 from thrifty.cells.prices.money import Limits, read_amount, to_units
 from thrifty.errors import BadInput, MixedCurrencies
 
-__all__ = ["ToBuy", "all_there_is", "limits_of", "read_spend", "runs_of", "smallest"]
-
-
 #: examples as half-open runs of numbers, (k, 2), sorted and apart
-Runs = NDArray[np.int64]
+Runs = Ints
 
 
-def runs_of(numbers: NDArray[np.int64]) -> Runs:
+def runs_of(numbers: Ints) -> Runs:
     """Numbers as runs: those of a table are one, whatever its length.
 
     >>> runs_of(np.array([3, 4, 5, 9])).tolist()
@@ -64,7 +61,7 @@ class ToBuy:
     n_features: int
     price: int
     examples: Runs
-    which: NDArray[np.bool_] | None = None
+    which: Bools | None = None
 
     def with_(self, other: ToBuy) -> ToBuy:
         """Both together, of the same place and features; the newer price counts."""
@@ -102,7 +99,7 @@ def all_there_is(entries: Iterable[ToBuy]) -> tuple[int, int]:
     return cells, price
 
 
-def _within(runs: Runs, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _within(runs: Runs, numbers: Ints) -> Bools:
     """Which numbers lie in a run."""
     at = np.searchsorted(runs[:, 0], numbers, side="right") - 1
     return np.asarray((at >= 0) & (numbers < runs[np.maximum(at, 0), 1]))

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.cells.ledger.categories import place_of
 from thrifty.cells.sources.checks import one_form, unmasked
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray
-
-__all__ = ["as_table", "keep_answer", "read_answer", "redacted"]
 
 #: names of what is secret
 _NAMED = (
@@ -94,11 +92,11 @@ def read_answer(
     answer: object,
     examples: Sequence[object],
     features: Sequence[str],
-    boolean: NDArray[np.bool_],
+    boolean: Bools,
     *,
     allow_missing: bool = False,
     words: Mapping[int, Sequence[str]] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The values of an answer, rows x features; anything odd is an error that says what.
 
     ``words`` are the categories of those columns that are one. An answer is first held against what
@@ -117,10 +115,10 @@ def _read(
     answer: object,
     examples: Sequence[object],
     features: Sequence[str],
-    boolean: NDArray[np.bool_],
+    boolean: Bools,
     allow_missing: bool,
     words: Mapping[int, Sequence[str]],
-) -> NDArray[np.float64]:
+) -> Floats:
     asked = f"{len(examples)} examples x {len(features)} features"
     if isinstance(answer, MalformedAnswer):
         raise answer
@@ -243,7 +241,7 @@ def _same_order(got: list[str], asked: list[str], what: str) -> None:
 
 def _numbers(
     table: AnyArray, examples: Sequence[object], features: Sequence[str], allow_missing: bool
-) -> NDArray[np.float64]:
+) -> Floats:
     if table.dtype.kind in "biuf":
         return table.astype(np.float64)
     if table.dtype == object:

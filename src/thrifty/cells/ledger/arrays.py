@@ -14,8 +14,6 @@ import numpy as np
 from thrifty.errors import StoreError
 from thrifty.typing import AnyArray
 
-__all__ = ["pack_arrays", "unpack_arrays"]
-
 _KINDS = {"u1", "i4", "i8", "f4", "f8"}
 
 #: a block takes no more memory than this, whoever wrote it; calls are cut to fit (plan.py)

@@ -12,12 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from thrifty.array_types import Ints, Numbers
 from thrifty.cells.ledger.purchase import Purchase
-
-__all__ = ["Book", "Column", "Pages", "POINTS", "on_point", "reached"]
 
 POINTS = (
     "before-intent",
@@ -69,10 +65,10 @@ class Column:
 class Pages(Protocol):
     """The ledger's pages inside one transaction."""
 
-    def number(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
+    def number(self, kind: str, names: Sequence[str], source: str = "") -> Numbers:
         """The numbers of examples, or of a source's features or draws; new ones get the next."""
 
-    def numbers(self, kind: str, names: Sequence[str], source: str = "") -> NDArray[np.int32]:
+    def numbers(self, kind: str, names: Sequence[str], source: str = "") -> Numbers:
         """The same without writing; -1 where a name has no number yet."""
 
     def numbered(self, kind: str, source: str) -> dict[str, int]:
@@ -165,9 +161,9 @@ class Pages(Protocol):
     ) -> None:
         """Change the account of a task of this lifetime, or of the one that began a purchase."""
 
-    def example_costs(self, examples: NDArray[np.int32]) -> NDArray[np.int64]: ...
+    def example_costs(self, examples: Numbers) -> Ints: ...
     def add_example_costs(
-        self, examples: NDArray[np.int32], amounts: NDArray[np.int64], lifetime: int | None = None
+        self, examples: Numbers, amounts: Ints, lifetime: int | None = None
     ) -> None: ...
     def currency(self, label: str) -> str:
         """The lifetime's currency; the first label given is kept."""

@@ -14,9 +14,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Ints, Words
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
 from thrifty.cells.ledger.categories import Places
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from thrifty.cells.ledger.ledger import Ledger
 
-__all__ = ["Buyer"]
 
 T = TypeVar("T")
 
@@ -70,7 +69,7 @@ class Buyer:
         self.row_costs = np.zeros(known.n_examples, dtype=np.int64)
         #: what was paid for, line by line
         self.lines = Lines()
-        self.news: list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]] = []
+        self.news: list[tuple[bool, Ints, Words]] = []
         #: what it asks next, within which limits
         self.asking = PlannedCalls(ledger, source, tariff, known, task)
         #: what an earlier run of this task has paid for and this one has not asked for, by rows
@@ -89,7 +88,7 @@ class Buyer:
 
     # -- what the reader asks -----------------------------------------------------------------
 
-    def buy(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def buy(self, features: Ints, mask: Words) -> None:
         """Make every cell of features x mask known, buying what is not."""
         needed_packages()
         self.replay(None, self._lacking(features, mask))
@@ -109,7 +108,7 @@ class Buyer:
                 raise
         self._check_answered(features, mask)
 
-    async def bought(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    async def bought(self, features: Ints, mask: Words) -> None:
         """The same inside an event loop that runs already."""
         self.replay(None, self._lacking(features, mask))
         self.ledger.save_unsaved()
@@ -118,7 +117,7 @@ class Buyer:
         self._check_answered(features, mask)
 
     @property
-    def nothing(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    def nothing(self) -> tuple[Ints, Words]:
         """No cells: what is in doubt is asked for again all the same."""
         return np.zeros(0, dtype=np.int64), np.zeros_like(self.known.known[0])
 
@@ -139,11 +138,11 @@ class Buyer:
         with suppress(Exception):
             running.result(patience)
 
-    def _lacking(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _lacking(self, features: Ints, mask: Words) -> Words:
         """Rows of the mask that lack one of the features."""
         return np.asarray(np.bitwise_or.reduce(self.known.missing(features, mask), axis=0))
 
-    def _check_answered(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def _check_answered(self, features: Ints, mask: Words) -> None:
         """The last word: no value is read from a cell that was not answered."""
         missing = self.known.missing(features, mask)
         if len(features) and missing.any():
@@ -199,7 +198,7 @@ class Buyer:
         spent = sum(purchase.spent for purchase in held)
         return spent + self._elsewhere, sum(purchase.over for purchase in held)
 
-    def replay(self, features: NDArray[np.int64] | None, mask: NDArray[np.uint64]) -> None:
+    def replay(self, features: Ints | None, mask: Words) -> None:
         """Cells are asked for: what an earlier run has paid for among them is known from now on.
 
         Without features: everything of these rows, before something is really bought for them; a
@@ -274,7 +273,7 @@ class Buyer:
 
     # -- the window ---------------------------------------------------------------------------
 
-    async def _run(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    async def _run(self, features: Ints, mask: Words) -> None:
         import anyio
 
         self.asking.begin()
@@ -387,12 +386,7 @@ class Buyer:
         return self._names_of.setdefault(purchase.id, named)
 
     def _step(
-        self,
-        done: list[tuple[Purchase, Outcome]],
-        features: NDArray[np.int64],
-        mask: NDArray[np.uint64],
-        *,
-        start: bool,
+        self, done: list[tuple[Purchase, Outcome]], features: Ints, mask: Words, *, start: bool
     ) -> tuple[list[Purchase], Exception | None]:
         """One transaction: settle what came back, write down what is asked next."""
         keys = [self.ledger.new_key() for _ in range(self.source.limits.concurrency)]

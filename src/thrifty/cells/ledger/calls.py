@@ -22,8 +22,6 @@ from thrifty.errors import NotBilled, PurchaseFailed, ThriftyError
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter
 
-__all__ = ["Outcome", "call_provider", "needed_packages", "rate_limiter"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:

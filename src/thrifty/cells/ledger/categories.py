@@ -11,16 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import unpack_values
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
-
-__all__ = ["Places", "agree_on_categories", "categories_in_store", "place_of"]
 
 
 class Places:
@@ -36,7 +34,7 @@ class Places:
         at = {word: float(i) for i, word in enumerate(listed)}
         self._here = np.array([at.get(word, np.nan) for word in self.words])
 
-    def here(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def here(self, values: Floats) -> Floats:
         """The store's places as the source's; a gap stays one."""
         out = np.full(len(values), np.nan)
         there = ~np.isnan(values)
@@ -170,7 +168,7 @@ def _has_cells(pages: Pages, number: int) -> bool:
     return open_now or len(_values_of(pages, number)) > 0
 
 
-def _values_of(pages: Pages, number: int) -> NDArray[np.float64]:
+def _values_of(pages: Pages, number: int) -> Floats:
     """Every value of a feature in the store."""
     found = [read_column(column).values for column in pages.columns("feature", [number])]
     for purchase in pages.settled_after(0):

@@ -17,26 +17,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Numbers
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column, Pages, reached
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
 from thrifty.typing import AnyArray
 from thrifty.untrusted import readable
-
-__all__ = [
-    "Facts",
-    "Gap",
-    "compact",
-    "compact_all",
-    "compact_predictions",
-    "forget_columns",
-    "forget_gaps",
-    "known_gaps",
-    "note_gaps",
-    "read_column",
-    "take_back_gaps",
-    "write_column",
-]
 
 
 def compact(pages: Pages, task: str) -> int:
@@ -128,9 +114,9 @@ def _joined(facts: Sequence[Facts]) -> Facts:
 class Facts:
     """Known cells of one feature: example numbers ascending, values, when they were bought."""
 
-    examples: NDArray[np.int32]
-    values: NDArray[np.float64]
-    times: NDArray[np.float64]
+    examples: Numbers
+    values: Floats
+    times: Floats
 
     def merged(self, other: Facts) -> Facts:
         """Both together; where both know a cell, the one bought later counts."""
@@ -258,9 +244,7 @@ class _GapPages(Pages, Protocol):
     def sources_of(self, kind: str) -> dict[int, tuple[str, str]]: ...
 
 
-def note_gaps(
-    pages: Pages, examples: NDArray[np.int32], features: NDArray[np.int32], tries: int, now: float
-) -> None:
+def note_gaps(pages: Pages, examples: Numbers, features: Numbers, tries: int, now: float) -> None:
     """Cells, an example and a feature each, are gaps from now on."""
     before = {c.number: read_column(c) for c in pages.columns("gap", np.unique(features).tolist())}
     columns = []
@@ -273,7 +257,7 @@ def note_gaps(
     pages.put_columns(columns)
 
 
-def take_back_gaps(pages: Pages, examples: NDArray[np.int32], features: NDArray[np.int32]) -> None:
+def take_back_gaps(pages: Pages, examples: Numbers, features: Numbers) -> None:
     """Cells, an example and a feature each, are no gaps any more."""
     columns = []
     for column in pages.columns("gap", np.unique(features).tolist()):
@@ -318,7 +302,7 @@ def forget_gaps(
     return gone
 
 
-def _without(column: Column, examples: NDArray[np.int32] | None) -> tuple[Column, int]:
+def _without(column: Column, examples: Numbers | None) -> tuple[Column, int]:
     """A column less some examples, None: all; and how many it had."""
     facts = read_column(column)
     gone = np.ones(len(facts.examples), dtype=np.bool_)

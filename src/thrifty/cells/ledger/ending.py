@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells.ledger.answers import as_table, read_answer
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome
@@ -40,7 +41,6 @@ from thrifty.typing import AnyArray
 if TYPE_CHECKING:
     from thrifty.cells.ledger.next_calls import PlannedCalls
 
-__all__ = ["EndedCells", "LateAnswer", "cut", "end", "parts_beside", "table_of"]
 
 Ends: TypeAlias = NDArray[np.int8]
 
@@ -143,9 +143,14 @@ def _settled(
 
 
 def _partly_answered(
-    asking: PlannedCalls, pages: Pages, now: Purchase, answer: Answered, ends: Ends, names: Names,
+    asking: PlannedCalls,
+    pages: Pages,
+    now: Purchase,
+    answer: Answered,
+    ends: Ends,
+    names: Names,
     came: float,
-) -> Ended:  # fmt: skip
+) -> Ended:
     """Each part of a call with its own end: what was answered is settled, whatever the rest did."""
     table = table_of(answer.values, ends, names.examples, names.features)
     paid = answer.in_minor_units(now.block.costs, pages.currency(""))
@@ -154,7 +159,7 @@ def _partly_answered(
     done: list[Purchase] = []
     problem: Exception | None = None
     for part in parts:
-        said: NDArray[np.int64] | None = None
+        said: Ints | None = None
         if paid is not None:  # what the provider says of a row is booked once
             said = paid[part.rows] if part.main else np.zeros_like(part.costs)
         if part.end == 0:
@@ -173,7 +178,7 @@ def _partly_answered(
 
 
 def _failed_part(
-    asking: PlannedCalls, pages: Pages, part: EndedCells, said: NDArray[np.int64] | None
+    asking: PlannedCalls, pages: Pages, part: EndedCells, said: Ints | None
 ) -> tuple[Purchase, Exception | None]:
     clock, purchase, word = asking.ledger.now(), part.purchase, part.word
     if word == "unknown" and asking.costs(pages, purchase):
@@ -353,10 +358,10 @@ class EndedCells(NamedTuple):
 
     #: 0: answered, else 1 and its place in FAILED
     end: int
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: Ints
+    columns: Ints
     #: what each row costs by the list
-    costs: NDArray[np.int64]
+    costs: Ints
     #: whether it pays what its rows pay once
     main: bool
     purchase: Purchase
@@ -368,7 +373,7 @@ class EndedCells(NamedTuple):
 
 
 def cut(
-    pages: Pages, whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64], lifetime: int
+    pages: Pages, whole: Purchase, ends: NDArray[np.int8], own: Ints, lifetime: int
 ) -> list[EndedCells]:
     """The parts of a purchase, written down; ``own`` is what a cell of each column costs by itself.
 
@@ -406,7 +411,7 @@ def parts_beside(pages: Pages, whole: Purchase) -> list[Purchase]:
             return found
 
 
-def _parts(whole: Purchase, ends: NDArray[np.int8], own: NDArray[np.int64]) -> list[EndedCells]:
+def _parts(whole: Purchase, ends: NDArray[np.int8], own: Ints) -> list[EndedCells]:
     found: list[EndedCells] = []
     kinds, which = np.unique(ends, axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):

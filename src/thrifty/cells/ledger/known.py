@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints, Numbers, Words
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
 from thrifty.typing import AnyArray
-
-__all__ = ["Known"]
 
 
 class Known:
@@ -37,13 +35,13 @@ class Known:
 
     def __init__(
         self,
-        examples: NDArray[np.int32],
-        features: NDArray[np.int32],
-        draws: NDArray[np.int32],
-        boolean: NDArray[np.bool_],
-        valid: NDArray[np.float64],
+        examples: Numbers,
+        features: Numbers,
+        draws: Numbers,
+        boolean: Bools,
+        valid: Floats,
         as_of: float,
-        numbered: Callable[..., NDArray[np.int32]] | None = None,
+        numbered: Callable[..., Numbers] | None = None,
         *,
         with_gaps: bool = False,
     ) -> None:
@@ -52,17 +50,17 @@ class Known:
         words = kernels.words_for(self.n_examples)
         self.known = np.zeros((len(features) + len(draws), words), dtype=np.uint64)
         self.bits = np.zeros((len(features), words), dtype=np.uint64)
-        self.reals: dict[int, NDArray[np.float64]] = {}
+        self.reals: dict[int, Floats] = {}
         self.boolean, self.valid, self.as_of = boolean, valid, as_of
-        self.absent: NDArray[np.uint64] | None = None
+        self.absent: Words | None = None
         self.sequence = 0
         #: the last sequence that the columns had taken in when they were read
         self._columns_as_of = -1
         #: (feature, rows) that came with columns, from tasks that others have finished
-        self.gained: list[tuple[int, NDArray[np.uint64]]] = []
+        self.gained: list[tuple[int, Words]] = []
         self._numbered = numbered
         #: rows that count as known, and hold no value, by feature; read where ``with_gaps``
-        self.gaps: dict[int, NDArray[np.uint64]] = {}
+        self.gaps: dict[int, Words] = {}
         self._with_gaps = with_gaps
         self.loaded = np.full(len(features), numbered is None)
         self._row_of = _inverse(examples)
@@ -78,7 +76,7 @@ class Known:
         #: purchases that no column has taken in, by the numbers of their features
         self._recent: defaultdict[int, list[Purchase]] = defaultdict(list)
 
-    def never(self, absent: NDArray[np.uint64] | None) -> None:
+    def never(self, absent: Words | None) -> None:
         """These cells are known not to exist: (N, W). They are gaps, and nobody is asked."""
         self.absent = absent
         if absent is not None:
@@ -91,7 +89,7 @@ class Known:
             self._row_of = np.append(self._row_of, np.full(longer, -1, dtype=np.int64))
             self._row_of[list(rows)] = list(rows.values())
 
-    def load(self, pages: Pages, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    def load(self, pages: Pages, at: Ints) -> Ints:
         """Look up features that were not asked for before; returns them."""
         new = np.unique(at[~self.loaded[at]])
         if not len(new):
@@ -111,11 +109,11 @@ class Known:
         self._read_gaps(pages, there)
         return new
 
-    def number(self, pages: Pages, at: NDArray[np.int64]) -> None:
+    def number(self, pages: Pages, at: Ints) -> None:
         """Give a number to features that have none, before they are bought."""
         self._look_up_numbers(pages, np.unique(at), write=True)
 
-    def _look_up_numbers(self, pages: Pages, at: NDArray[np.int64], *, write: bool) -> None:
+    def _look_up_numbers(self, pages: Pages, at: Ints, *, write: bool) -> None:
         new = at[self.features[at] < 0]
         if self._numbered is None or not len(new):
             return
@@ -161,7 +159,7 @@ class Known:
             self.newest = max(self.newest, float(facts.times[good].max(initial=-math.inf)))
             self._set(np.array([at]), rows[good], facts.values[good][:, None])
 
-    def _read_gaps(self, pages: Pages, numbers: NDArray[np.int32]) -> None:
+    def _read_gaps(self, pages: Pages, numbers: Numbers) -> None:
         if not self._with_gaps:
             return
         for column in pages.columns("gap", numbers[numbers >= 0].tolist()):
@@ -172,7 +170,7 @@ class Known:
             if at >= 0 and len(rows):
                 self.set_gaps(at, rows[~self.is_known(at, rows)])
 
-    def set_gaps(self, f: int, rows: NDArray[np.int64]) -> None:
+    def set_gaps(self, f: int, rows: Ints) -> None:
         """Rows of a feature, not Boolean, that count as known and hold no value."""
         if not len(rows):
             return
@@ -180,7 +178,7 @@ class Known:
         self._set(np.array([f]), rows, np.full((len(rows), 1), np.nan))
         self.gaps[f] = self.gaps.get(f, np.zeros_like(mask)) | mask
 
-    def drop_gaps(self, f: int, rows: NDArray[np.int64]) -> None:
+    def drop_gaps(self, f: int, rows: Ints) -> None:
         """Rows of a feature that were gaps are unknown again."""
         gaps = self.gaps.get(f)
         if gaps is not None:
@@ -196,7 +194,7 @@ class Known:
         at = int(_look_up(self._draw_of, np.array([number]))[0])
         return at + self.n_features if at >= 0 else -1
 
-    def _features_at(self, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _features_at(self, numbers: Numbers) -> Ints:
         at = map(self._feature_of.get, numbers.tolist(), repeat(-1))
         return np.fromiter(at, dtype=np.int64, count=len(numbers))
 
@@ -225,9 +223,7 @@ class Known:
                 paid = rows[here & block.draw_rows[i]]
                 self.known[column] |= kernels.mask_of_rows(paid, self.n_examples)
 
-    def _set(
-        self, at: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64]
-    ) -> None:
+    def _set(self, at: Ints, rows: Ints, values: Floats) -> None:
         if not len(rows):
             return
         lo, hi = int(rows.min()) >> 6, (int(rows.max()) >> 6) + 1
@@ -248,13 +244,7 @@ class Known:
             self.reals[f][rows] = values[:, j]
 
     def _set_bits(
-        self,
-        at: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        values: NDArray[np.float64],
-        lo: int,
-        hi: int,
-        mask: NDArray[np.uint64],
+        self, at: Ints, rows: Ints, values: Floats, lo: int, hi: int, mask: Words
     ) -> None:
         odd = (values != 0) & (values != 1)
         if odd.any():
@@ -268,11 +258,11 @@ class Known:
         packed = np.packbits(dense, axis=1, bitorder="little").view("<u8")
         self.bits[at, lo:hi] = (self.bits[at, lo:hi] & ~mask) | packed
 
-    def missing(self, columns: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def missing(self, columns: Ints, mask: Words) -> Words:
         """Rows of the mask on which each column is unknown: (k, W)."""
         return mask & ~self.known[columns]
 
-    def place(self, block: CellBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def place(self, block: CellBlock) -> tuple[Ints, Ints]:
         """Which of our features and rows a block is about; -1 where it is none of ours.
 
         The answer is read, not written to: four times for every call it is about the same block.
@@ -284,27 +274,25 @@ class Known:
         self._placed = block.examples, block.features, len(self._feature_of), found
         return found
 
-    def is_known(self, column: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def is_known(self, column: int, rows: Ints) -> Bools:
         """Whether each row is known; rows that are -1 are not."""
         bits = kernels.unpack_columns(self.known[column : column + 1], np.maximum(rows, 0))[:, 0]
         return np.asarray((bits != 0) & (rows >= 0))
 
-    def is_gap(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def is_gap(self, f: int, rows: Ints) -> Bools:
         """Whether each row counts as known without a value."""
         if f not in self.gaps:
             return np.zeros(len(rows), dtype=np.bool_)
         bits = kernels.unpack_columns(self.gaps[f][None], np.maximum(rows, 0))[:, 0]
         return np.asarray((bits != 0) & (rows >= 0))
 
-    def known_somewhere(
-        self, columns: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def known_somewhere(self, columns: Ints, rows: Ints) -> Bools:
         """Whether each column is known on any of the rows; -1 is no column, and no row."""
         mask = kernels.mask_of_rows(rows[rows >= 0], self.n_examples)
         there = (self.known[np.maximum(columns, 0)] & mask).any(axis=1)
         return np.asarray(there & (columns >= 0))
 
-    def column(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def column(self, f: int, rows: Ints) -> Floats:
         """Values of one feature on known rows."""
         if self.boolean[f]:
             return kernels.unpack_columns(self.bits[f : f + 1], rows)[:, 0].astype(np.float64)
@@ -324,7 +312,7 @@ class Known:
         self.sequence = 0  # numbers stay: they were written before anything was bought
 
 
-def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+def _inverse(numbers: Numbers) -> Ints:
     """Where each number stands, -1 where it does not; what has no number (-1) stands nowhere."""
     # names get consecutive numbers; a store that holds larger ones was tampered with
     if len(numbers) and not -1 <= int(numbers.min()) <= int(numbers.max()) < 50_000_000:
@@ -338,7 +326,7 @@ def _inverse(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     return out
 
 
-def _look_up(inverse: NDArray[np.int64], numbers: AnyArray) -> NDArray[np.int64]:
+def _look_up(inverse: Ints, numbers: AnyArray) -> Ints:
     if len(numbers) == 1:  # one text after another
         at = int(numbers[0])
         return np.array([inverse[at] if 0 <= at < len(inverse) else -1], dtype=np.int64)

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints, Numbers
 from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
@@ -49,8 +49,6 @@ from thrifty.errors import (
 )
 from thrifty.typing import Json
 from thrifty.untrusted import readable
-
-__all__ = ["Balance", "Ledger", "OpenPurchase"]
 
 #: features of a source that are all looked up at once; of more, only those that are asked for
 _FEW = 2000
@@ -265,11 +263,7 @@ class Ledger:
         return self.book.write(work) if to_buy else (self.book.read(work)[0], False)
 
     def _known(
-        self,
-        pages: Pages,
-        source: CallableSource,
-        tariff: Tariff,
-        look: Callable[..., NDArray[np.int32]],
+        self, pages: Pages, source: CallableSource, tariff: Tariff, look: Callable[..., Numbers]
     ) -> Known:
         return Known(
             look("example", source.examples),
@@ -282,7 +276,7 @@ class Ledger:
             with_gaps=source.limits.on_failure == "gap",
         )
 
-    def _at_once(self, pages: Pages, source: CallableSource, task: str) -> NDArray[np.int64]:
+    def _at_once(self, pages: Pages, source: CallableSource, task: str) -> Ints:
         """Features to look up now: all where there are few, else what this task bought before."""
         if source.n_features <= _FEW:
             return np.arange(source.n_features)

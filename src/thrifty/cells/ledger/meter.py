@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.sources import Source
 from thrifty.typing import TableLike
-
-__all__ = ["Meter", "Owned", "PartOwned", "RememberedTables", "absent_cells"]
 
 
 class Owned:
@@ -34,10 +33,10 @@ class Owned:
         self.n_examples, self.n_features = n_examples, n_features
         self.everything = False
         self._bitmap = _NO_CELLS
-        self._few: tuple[NDArray[np.int64], NDArray[np.uint64]] | None = None
+        self._few: tuple[Ints, Words] | None = None
 
     @property
-    def bitmap(self) -> NDArray[np.uint64]:
+    def bitmap(self) -> Words:
         """A bit per cell: (N, W); no rows where nothing is owned, or everything."""
         if self._few is not None:
             features, columns = self._few
@@ -48,7 +47,7 @@ class Owned:
         return self._bitmap
 
     @bitmap.setter
-    def bitmap(self, bitmap: NDArray[np.uint64]) -> None:
+    def bitmap(self, bitmap: Words) -> None:
         self._bitmap, self._few = bitmap, None
 
     def add(self, meter: Meter) -> None:
@@ -67,7 +66,7 @@ class Owned:
         """How many bytes it takes to remember this."""
         return self._bitmap.nbytes if self._few is None else sum(x.nbytes for x in self._few)
 
-    def count(self, features: NDArray[np.int64] | None = None) -> int:
+    def count(self, features: Ints | None = None) -> int:
         """How many cells are owned; with ``features``, of these alone."""
         if self.everything:
             return self.n_examples * (self.n_features if features is None else len(features))
@@ -78,9 +77,7 @@ class Owned:
         return int(np.bitwise_count(owned).sum())
 
 
-def absent_cells(
-    present: NDArray[np.bool_] | None, follows: Mapping[int, Iterable[int]]
-) -> NDArray[np.uint64] | None:
+def absent_cells(present: Bools | None, follows: Mapping[int, Iterable[int]]) -> Words | None:
     """The cells that are known not to exist, a bit per example: (N, W); None: nothing is known.
 
     ``present``: (S, N) which exist. ``follows``: of features that are made of others, which;
@@ -110,7 +107,7 @@ class Meter:
         n_examples: int,
         n_features: int,
         owned: Owned | None = None,
-        absent: NDArray[np.uint64] | None = None,
+        absent: Words | None = None,
     ) -> None:
         self.n_examples, self.n_features = n_examples, n_features
         self.owned = owned if owned is not None else Owned(n_examples, n_features)
@@ -123,7 +120,7 @@ class Meter:
         self._reused = np.zeros(n_features, dtype=np.int64)
         self._owned_before = self.owned.bitmap
 
-    def charge(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def charge(self, features: Ints, mask: Words) -> None:
         """Touch the features on the rows of the mask."""
         if self.everything:
             return
@@ -133,7 +130,7 @@ class Meter:
             return
         self._charge(features, mask)
 
-    def _charge(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def _charge(self, features: Ints, mask: Words) -> None:
         if self.owned.everything:
             self._charge_owned(features, mask)
             return
@@ -147,7 +144,7 @@ class Meter:
             self._reused,
         )
 
-    def _charge_owned(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def _charge_owned(self, features: Ints, mask: Words) -> None:
         """All is owned already: nothing is bought, what is touched for the first time is reused."""
         fresh = mask & ~self.touched[features]
         self._reused[features] += np.bitwise_count(fresh).sum(axis=1, dtype=np.int64)
@@ -170,37 +167,37 @@ class Meter:
         self._bought[:] = self.n_examples - self._reused
 
     @property
-    def touched_features(self) -> NDArray[np.int64]:
+    def touched_features(self) -> Ints:
         """The features this task looked at on some example."""
         return np.flatnonzero(self._bought | self._reused)
 
     @property
-    def bought_per_feature(self) -> NDArray[np.int64]:
+    def bought_per_feature(self) -> Ints:
         return self._bought
 
     @property
-    def reused_per_feature(self) -> NDArray[np.int64]:
+    def reused_per_feature(self) -> Ints:
         return self._reused
 
-    def count_any(self, features: NDArray[np.int64]) -> int:
+    def count_any(self, features: Ints) -> int:
         """Examples on which this task was the first to buy one of these features."""
         return int(np.count_nonzero(self.first_bits(features)))
 
-    def known_rows(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+    def known_rows(self, features: Ints) -> Ints:
         """Examples on which every one of these features is owned, or was bought by this task."""
         if self.everything or self.owned.everything or not len(features):
             return np.arange(self.n_examples)
         known = self.settled(features)
         return np.asarray(kernels.rows_of_mask(np.bitwise_and.reduce(known, axis=0)))
 
-    def owned_before(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def owned_before(self, features: Ints) -> Words:
         """Where each feature was owned when this task began: (k, W)."""
         if self.owned.everything or not self._owned_before.shape[0]:
             shape = (len(features), kernels.words_for(self.n_examples))
             return np.full(shape, ~np.uint64(0) if self.owned.everything else np.uint64(0))
         return np.asarray(self._owned_before[features])
 
-    def had(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def had(self, features: Ints) -> Words:
         """Where each feature is bought by this task or owned from before: (k, W)."""
         if self.everything or self.owned.everything:
             shape = (len(features), kernels.words_for(self.n_examples))
@@ -209,11 +206,11 @@ class Meter:
             return self.touched[features]
         return np.asarray(self.touched[features] | self._owned_before[features])
 
-    def lacking(self, features: NDArray[np.int64]) -> NDArray[np.uint64] | None:
+    def lacking(self, features: Ints) -> Words | None:
         """Where each feature is known not to exist: (k, W); None where nothing is known of that."""
         return None if self._absent is None else self._absent[features]
 
-    def n_absent(self, features: NDArray[np.int64] | None = None) -> int:
+    def n_absent(self, features: Ints | None = None) -> int:
         """How many cells are known not to exist; with ``features``, of these alone."""
         if self._absent is None:
             return 0
@@ -221,12 +218,12 @@ class Meter:
             np.bitwise_count(self._absent[slice(None) if features is None else features]).sum()
         )
 
-    def settled(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def settled(self, features: Ints) -> Words:
         """Where nothing is due for a feature: it is had, or known not to exist."""
         had, absent = self.had(features), self.lacking(features)
         return had if absent is None else had | absent
 
-    def bought_bits(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def bought_bits(self, features: Ints) -> NDArray[np.uint8]:
         """Which examples these features were bought on by this task: (k, S), 0 or 1."""
         words = kernels.words_for(self.n_examples)
         if self.owned.everything:
@@ -239,13 +236,13 @@ class Meter:
             bought = bought & ~self._owned_before[features]
         return self._unpacked(bought)
 
-    def bought_per_example(self) -> NDArray[np.int64]:
+    def bought_per_example(self) -> Ints:
         """How many cells this task bought on each example."""
         return np.asarray(
             self.bought_bits(np.flatnonzero(self._bought)).sum(axis=0, dtype=np.int64)
         )
 
-    def first_bits(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def first_bits(self, features: Ints) -> NDArray[np.uint8]:
         """Examples on which this task was the first to buy one of these features: 0 or 1."""
         if self.owned.everything or not len(features):
             return np.zeros(self.n_examples, dtype=np.uint8)
@@ -257,7 +254,7 @@ class Meter:
             touched = np.bitwise_or.reduce(self.touched[features], axis=0)[None]
         return np.asarray(self._unpacked(touched & ~had)[0])
 
-    def _unpacked(self, words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    def _unpacked(self, words: Words) -> NDArray[np.uint8]:
         flat = np.ascontiguousarray(words).view(np.uint8)
         return np.unpackbits(flat, axis=1, bitorder="little", count=self.n_examples)
 
@@ -291,7 +288,7 @@ class PartOwned(Owned):
     [2]
     """
 
-    def __init__(self, whole: Owned, rows: NDArray[np.int64]) -> None:
+    def __init__(self, whole: Owned, rows: Ints) -> None:
         super().__init__(len(rows), whole.n_features)
         self._whole, self.rows = whole, rows
         self.everything = whole.everything

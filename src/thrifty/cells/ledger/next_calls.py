@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Ints, Numbers, Words
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.compacted import note_gaps, take_back_gaps
 from thrifty.cells.ledger.known import Known
@@ -32,7 +32,6 @@ from thrifty.errors import PurchaseInDoubt
 if TYPE_CHECKING:
     from thrifty.cells.ledger.ledger import Ledger
 
-__all__ = ["Failures", "PlannedCalls", "lease"]
 
 _GRACE = 60.0
 
@@ -42,7 +41,7 @@ def lease(limits: CallLimits) -> float:
     return limits.attempts * (limits.timeout + 5.0) + _GRACE
 
 
-def _meet(some: NDArray[np.int32], others: NDArray[np.int32]) -> bool:
+def _meet(some: Numbers, others: Numbers) -> bool:
     """Whether two lists of numbers share one."""
     if len(some) + len(others) > 200:
         return bool(np.isin(some, others).any())
@@ -102,12 +101,7 @@ class PlannedCalls:
         return back
 
     def next(
-        self,
-        pages: Pages,
-        keys: list[str],
-        features: NDArray[np.int64],
-        mask: NDArray[np.uint64],
-        mine: list[Purchase],
+        self, pages: Pages, keys: list[str], features: Ints, mask: Words, mine: list[Purchase]
     ) -> list[Purchase]:
         """Write down as many purchases as may run beside those that are running (mine)."""
         ids = {p.id for p in mine}
@@ -153,7 +147,7 @@ class PlannedCalls:
 
     # -- planning -----------------------------------------------------------------------------
 
-    def _plan(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def _plan(self, features: Ints, mask: Words) -> None:
         calls = plan_calls(features, mask, self.known, self.tariff, self.source.limits)
         # a large request begins with one example, to see whether answers are well formed
         if self._on_trial() and sum(len(c.rows) * len(c.features) for c in calls) > 1000:
@@ -310,7 +304,7 @@ class PlannedCalls:
             return True
         return failures.gaps and self._gaps(pages, over)
 
-    def _gaps(self, pages: Pages, over: NDArray[np.int64]) -> bool:
+    def _gaps(self, pages: Pages, over: Ints) -> bool:
         """Cells (row, feature) that failed too often are gaps, unless everything fails."""
         known, failures = self.known, self._failures
         examples, features = known.examples[over[:, 0]], known.features[over[:, 1]]
@@ -421,7 +415,7 @@ class Failures:
         made._doubtful, made._doubtful_since = list(self._doubtful), self._doubtful_since
         return made
 
-    def halve(self, rows: NDArray[np.int64]) -> None:
+    def halve(self, rows: Ints) -> None:
         """A call about these rows failed: ask for half as many at once."""
         half = -(-len(rows) // 2)
         for r in rows.tolist():
@@ -440,9 +434,7 @@ class Failures:
                 for i in range(0, len(rows), step):
                     yield call.on(rows[i : i + step])
 
-    def count(
-        self, rows: NDArray[np.int64], features: NDArray[np.int64], answers: int
-    ) -> NDArray[np.int64]:
+    def count(self, rows: Ints, features: Ints, answers: int) -> Ints:
         """Count a failure of every cell; those (row, feature) that have failed too often."""
         over = []
         for r in rows.tolist():
@@ -453,7 +445,7 @@ class Failures:
                     over.append((r, f))
         return np.array(over, dtype=np.int64).reshape(-1, 2)
 
-    def looks_like_an_outage(self, over: NDArray[np.int64], answers: int) -> bool:
+    def looks_like_an_outage(self, over: Ints, answers: int) -> bool:
         """Whether too many examples would become gaps with no answer since they first failed."""
         if answers != self._doubtful_since:  # somebody was answered: it is at work
             self._doubtful.clear()
@@ -461,7 +453,7 @@ class Failures:
         self._doubtful += [(r, f) for r, f in over.tolist() if self._failed[r, f][1] == answers]
         return len({r for r, _ in self._doubtful}) > _OUTAGE
 
-    def taken_back(self) -> NDArray[np.int64]:
+    def taken_back(self) -> Ints:
         """The doubtful gaps (row, feature) that were noted before; they are none any more."""
         noted = np.array(self._doubtful, dtype=np.int64).reshape(-1, 2)
         self._doubtful.clear()

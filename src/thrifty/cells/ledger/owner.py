@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-__all__ = ["Process", "is_alive", "me", "process", "simulated"]
-
 
 class Process:
     """What a process holds in memory of its purchases; a simulated one stands in for this one.

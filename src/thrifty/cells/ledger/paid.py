@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Floats, Ints, Words
 from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.buying import Buyer
@@ -24,8 +24,6 @@ from thrifty.cells.sources.base import tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray
-
-__all__ = ["PaidAccount"]
 
 
 class PaidAccount:
@@ -50,7 +48,7 @@ class PaidAccount:
         self.each = self.tariff.marginal
         n, N = source.n_examples, source.n_features
         #: rows that were asked for and are gaps, by feature
-        self._gaps: dict[int, NDArray[np.uint64]] = {}
+        self._gaps: dict[int, Words] = {}
         owned = Owned(n, N)
         owned.bitmap = np.zeros_like(self.known.known[:N])
         absent = absent_cells(source.present, self.tariff.follows)
@@ -60,9 +58,16 @@ class PaidAccount:
 
     @classmethod
     def opened(
-        cls, source: CallableSource, prices: PricesLike, ledger: Ledger | None, task: str, *,
-        spend: float | None, is_task: bool, to_buy: bool,
-    ) -> PaidAccount:  # fmt: skip
+        cls,
+        source: CallableSource,
+        prices: PricesLike,
+        ledger: Ledger | None,
+        task: str,
+        *,
+        spend: float | None,
+        is_task: bool,
+        to_buy: bool,
+    ) -> PaidAccount:
         """Under the limits of the ledger's budget, and ``spend`` for this task alone."""
         if ledger is None:
             raise BadInput(
@@ -87,11 +92,7 @@ class PaidAccount:
         self._buyer.hold_no_more()
         self._take_as_own()
 
-    def _own(
-        self,
-        at: NDArray[np.int64],
-        mine: Sequence[tuple[NDArray[np.int64], NDArray[np.uint64]]] = (),
-    ) -> None:
+    def _own(self, at: Ints, mine: Sequence[tuple[Ints, Words]] = ()) -> None:
         """Features that were just looked up: what is known of them was paid for before."""
         bitmap = self.meter.owned.bitmap
         bitmap[at] = self.known.known[at]
@@ -102,12 +103,12 @@ class PaidAccount:
         for features, mask in mine:
             bitmap[features] &= ~mask
 
-    def load(self, features: NDArray[np.int64]) -> None:
+    def load(self, features: Ints) -> None:
         """Look up features before anybody asks what is known of them."""
         if not self.known.loaded[features].all():
             self._own(self.ledger.book.read(lambda pages: self.known.load(pages, features)))
 
-    def _news(self) -> list[tuple[bool, NDArray[np.int64], NDArray[np.uint64]]]:
+    def _news(self) -> list[tuple[bool, Ints, Words]]:
         news, self._buyer.news = self._buyer.news, []
         return news
 
@@ -156,7 +157,7 @@ class PaidAccount:
         )
         return smallest(*left)
 
-    def ensure(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def ensure(self, features: Ints, mask: Words) -> None:
         """Make the cells known and count them."""
         wanted = self._bought_for(features)
         self.load(np.union1d(wanted, self.tariff.tied))
@@ -172,7 +173,7 @@ class PaidAccount:
                     self.meter.owned.bitmap[at] |= where & ~self.meter.touched[at]
         self._charge(features, mask)
 
-    def _charge(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def _charge(self, features: Ints, mask: Words) -> None:
         """Count cells as looked at; gaps apart, since nothing was bought there."""
         gaps = self.known.gaps
         some = [f for f in features.tolist() if f in gaps and (gaps[f] & mask).any()]
@@ -186,7 +187,7 @@ class PaidAccount:
         """Cells that this task asked for, that failed again and again, and count as gaps."""
         return sum(int(np.bitwise_count(mask).sum()) for mask in self._gaps.values())
 
-    def row_costs(self) -> NDArray[np.int64]:
+    def row_costs(self) -> Ints:
         """What each example has cost since this reader was opened, in minor units."""
         return self._buyer.row_costs
 
@@ -198,7 +199,7 @@ class PaidAccount:
             found.add([BillLine("bought in an earlier try", 1, before)])
         return found.sorted()
 
-    def _buy(self, wanted: NDArray[np.int64], mask: NDArray[np.uint64]) -> None:
+    def _buy(self, wanted: Ints, mask: Words) -> None:
         if not self._to_buy:
             raise BadInput("this reader is for a quote; nothing is bought through it.")
         asked = np.union1d(wanted, self.tariff.tied)
@@ -206,11 +207,11 @@ class PaidAccount:
             self.ledger.book.write(lambda pages: self.known.number(pages, asked))
         self._buyer.buy(wanted, mask)
 
-    def _bought_for(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _bought_for(self, features: Ints) -> Ints:
         tariff = self.tariff
         return tariff.wanted(features) if tariff.computed or tariff.roots else features
 
-    def columns(self, features: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints, mask: Words) -> Words:
         """Boolean features, packed; bits outside the mask are 0."""
         self.ensure(features, mask)
         out = self.known.bits[features] & mask
@@ -222,7 +223,7 @@ class PaidAccount:
                 out[i] = kernels.mask_of_rows(rows[values != 0], self.source.n_examples)
         return out
 
-    def get(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def get(self, rows: Ints, features: Ints) -> AnyArray:
         """Values of rows x features."""
         self.ensure(features, kernels.mask_of_rows(rows, self.source.n_examples))
         if not self.tariff.computed and self.source.boolean[features].all():
@@ -235,13 +236,13 @@ class PaidAccount:
                 out[:, j] = self._column(f, rows)
         return out
 
-    def _column(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _column(self, f: int, rows: Ints) -> Floats:
         """Known values of one feature; a category in the places that the source lists."""
         values = self.known.column(f, rows)
         places = self._buyer.words.get(f)
         return values if places is None else places.here(values)
 
-    def _computed(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _computed(self, f: int, rows: Ints) -> Floats:
         parents, function = self.tariff.computed[f]
         given = [
             self._computed(p, rows) if p in self.tariff.computed else self._column(p, rows)
@@ -271,7 +272,7 @@ class PaidAccount:
             )
         return values
 
-    def tiles(self) -> NDArray[np.uint64]:
+    def tiles(self) -> Words:
         """Buy everything; all features, which must be Boolean, in tiles."""
         n, N = self.source.n_examples, self.source.n_features
         everything = self.columns(np.arange(N), kernels.mask_of_rows(np.arange(n), n))
@@ -281,12 +282,12 @@ class PaidAccount:
         """Every cell, whatever its kind."""
         return self.get(np.arange(self.source.n_examples), np.arange(self.source.n_features))
 
-    def holdings(self, columns: NDArray[np.int64]) -> Holdings:
+    def holdings(self, columns: Ints) -> Holdings:
         """What the ledger knows of these columns and of those that orders tie to them."""
         self.load(np.union1d(self.tariff.wanted(columns), self.tariff.tied))
         return known_cells(self.known)
 
-    def owned_cells(self, only: NDArray[np.int64] | None) -> int:
+    def owned_cells(self, only: Ints | None) -> int:
         """How many cells others have paid for, of the columns that were looked up."""
         looked_up = np.flatnonzero(self.known.loaded)
         if only is not None:

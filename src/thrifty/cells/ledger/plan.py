@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.prices.cover import OrderChoice
 from thrifty.cells.prices.money import refuse_too_large, total
@@ -16,26 +16,16 @@ from thrifty.cells.prices.tariff import Filled, PriceOfCells, Tariff, TiedFeatur
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
 
-__all__ = [
-    "Call",
-    "draws_of",
-    "known_cells",
-    "plan_calls",
-    "price_call",
-    "still_missing",
-    "waits_for",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """Rows x features of a source, to be asked for at once; with the orders that fill them."""
 
-    rows: NDArray[np.int64]
-    features: NDArray[np.int64]
+    rows: Ints
+    features: Ints
     orders: tuple[tuple[TiedFeatures, OrderChoice], ...] = ()
 
-    def on(self, rows: NDArray[np.int64]) -> Call:
+    def on(self, rows: Ints) -> Call:
         """The same, on some of its rows."""
         return Call(rows, self.features, self.orders)
 
@@ -46,10 +36,10 @@ class _KnownCells:
     def __init__(self, known: Known) -> None:
         self._known = known
 
-    def cells(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def cells(self, features: Ints) -> Words:
         return self._known.known[features]
 
-    def draws(self, which: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def draws(self, which: Ints) -> Words:
         return self._known.known[self._known.n_features + which]
 
 
@@ -59,11 +49,7 @@ def known_cells(known: Known) -> _KnownCells:
 
 
 def plan_calls(
-    features: NDArray[np.int64],
-    mask: NDArray[np.uint64],
-    known: Known,
-    tariff: Tariff,
-    limits: CallLimits,
+    features: Ints, mask: Words, known: Known, tariff: Tariff, limits: CallLimits
 ) -> list[Call]:
     """Calls that fill every missing cell of features x mask, each cell once."""
     if not tariff.parts and tariff.per_call is None:
@@ -114,9 +100,7 @@ def _to_each(call: Call, tariff: Tariff) -> list[Call]:
     return [Call(call.rows, call.features[who == one], call.orders) for one in np.unique(who)]
 
 
-def _alone(
-    wanted: NDArray[np.int64], mask: NDArray[np.uint64], known: Known, limits: CallLimits
-) -> list[Call]:
+def _alone(wanted: Ints, mask: Words, known: Known, limits: CallLimits) -> list[Call]:
     missing = known.missing(wanted, mask)
     some = missing.any(axis=1)
     alike: dict[bytes, list[int]] = {}
@@ -160,7 +144,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
     return calls
 
 
-def _asked_for(part: TiedFeatures, choice: OrderChoice, features: NDArray[np.int64]) -> OrderChoice:
+def _asked_for(part: TiedFeatures, choice: OrderChoice, features: Ints) -> OrderChoice:
     """The orders that fill something which is asked for.
 
     A test that was to open a discount opens none where it is a gap, or unavailable: nobody is
@@ -184,9 +168,7 @@ def _rows_of(call: Call, limits: CallLimits) -> Iterator[Call]:
         yield call.on(call.rows[r : r + high])
 
 
-def _split(
-    rows: NDArray[np.int64], features: NDArray[np.int64], limits: CallLimits
-) -> Iterator[Call]:
+def _split(rows: Ints, features: Ints, limits: CallLimits) -> Iterator[Call]:
     wide = min(len(features), limits.max_features or len(features))
     if limits.max_cells is not None:
         wide = min(wide, limits.max_cells)
@@ -208,8 +190,8 @@ def draws_of(call: Call, tariff: Tariff) -> list[int]:
 
 
 def price_call(
-    call: Call, known: Known, tariff: Tariff, paid: NDArray[np.uint64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    call: Call, known: Known, tariff: Tariff, paid: Words | None = None
+) -> tuple[Ints, Bools, Ints]:
     """(draws, which rows pay each of them, what each row costs) as things stand now.
 
     ``paid`` says where each draw is paid, for calls that are to come after others.

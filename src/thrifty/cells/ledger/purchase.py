@@ -19,16 +19,14 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints, Numbers
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import is_alive, me, process
 from thrifty.cells.prices.money import total
 from thrifty.cells.sources.answered import divided
 from thrifty.typing import AnyArray
 from thrifty.untrusted import readable
-
-__all__ = ["BLOCKING", "CellBlock", "Purchase", "is_live", "pack_values", "unpack_values"]
 
 #: purchases of these kinds keep their cells from being bought again
 BLOCKING = ("pending", "doubt", "malformed", "changed")
@@ -43,13 +41,13 @@ class CellBlock:
     is something else.
     """
 
-    examples: NDArray[np.int32]
-    features: NDArray[np.int32]
-    boolean: NDArray[np.bool_]
-    draws: NDArray[np.int32]
-    draw_rows: NDArray[np.bool_]
-    costs: NDArray[np.int64]
-    paid: NDArray[np.int64] | None = None
+    examples: Numbers
+    features: Numbers
+    boolean: Bools
+    draws: Numbers
+    draw_rows: Bools
+    costs: Ints
+    paid: Ints | None = None
 
     @property
     def price(self) -> int:
@@ -137,7 +135,7 @@ class Purchase:
     over: int = 0
 
     @property
-    def counted(self) -> NDArray[np.int64]:
+    def counted(self) -> Ints:
         """What each example counts at present: reserved, or spent."""
         costs, paid = self.block.costs, self.block.paid
         if self.reserved:
@@ -175,13 +173,13 @@ def is_live(purchase: Purchase, now: float) -> bool:
     return now <= purchase.give_up_at if alive is None else alive
 
 
-def pack_values(values: NDArray[np.float64], boolean: NDArray[np.bool_]) -> bytes:
+def pack_values(values: Floats, boolean: Bools) -> bytes:
     """Values of a block (examples x features): a bit for a Boolean, eight bytes for a real."""
     bits = np.packbits(values[:, boolean] != 0, axis=None)
     return pack_arrays({"bits": bits, "reals": np.ascontiguousarray(values[:, ~boolean])})
 
 
-def unpack_values(answer: bytes, block: CellBlock) -> NDArray[np.float64]:
+def unpack_values(answer: bytes, block: CellBlock) -> Floats:
     """The inverse of :func:`pack_values`."""
     with readable("an answer in the store"):
         a = unpack_arrays(answer)

@@ -17,9 +17,6 @@ from thrifty.cells.ledger.compacted import (
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.errors import BadInput
 
-__all__ = ["purge_again", "purge_example", "purged_rows", "purged_since", "renamed"]
-
-
 #: how the fingerprint of an id begins
 _PURGED = "purged "
 #: in the place of what a purchase said, which may quote a value

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells.prices.tariff import PriceOfCells, Tariff
 from thrifty.html import facts_html, table_html
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
-
-__all__ = ["BillLine", "Lines", "PredictionReceipt", "Receipt", "lines_of_bill", "lines_of_counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +118,10 @@ class Receipt:
 class PredictionReceipt(Receipt):
     """The bill of one prediction run, in all and for each row."""
 
-    cells_per_row: NDArray[np.int64] = field(
+    cells_per_row: Ints = field(
         default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False
     )
-    cost_per_row: NDArray[np.float64] = field(
-        default_factory=lambda: np.zeros(0), repr=False, compare=False
-    )
+    cost_per_row: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     #: features that the model asks for, that were lacking or retired, and cost nothing
     lacking: tuple[str, ...] = ()
 
@@ -173,7 +169,7 @@ def lines_of_bill(bill: PriceOfCells, tariff: Tariff, names: Sequence[str]) -> l
 
 
 def lines_of_counts(
-    tariff: Tariff, names: Sequence[str], cells: NDArray[np.int64], draws: Mapping[int, int]
+    tariff: Tariff, names: Sequence[str], cells: Ints, draws: Mapping[int, int]
 ) -> list[BillLine]:
     """The same from how many cells were bought and how often each draw was paid."""
     lines = [

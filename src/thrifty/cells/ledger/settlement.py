@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints, Numbers
 from thrifty.cells.ledger.answers import keep_answer, read_answer
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.known import Known
@@ -19,27 +19,9 @@ from thrifty.cells.prices.money import Limits, amount_text, refuse_too_large, to
 from thrifty.cells.sources.answered import Answered, divided
 from thrifty.errors import ChangedValue, CostAboveReservation, MalformedAnswer
 
-__all__ = [
-    "Billed",
-    "billed_within",
-    "book_late",
-    "check_budget",
-    "close",
-    "find_changes",
-    "intend",
-    "read_cost",
-    "settle",
-    "take_answer",
-]
-
 
 def check_budget(
-    pages: Pages,
-    limits: Limits,
-    task: str,
-    block_examples: NDArray[np.int32],
-    costs: NDArray[np.int64],
-    n_cells: int,
+    pages: Pages, limits: Limits, task: str, block_examples: Numbers, costs: Ints, n_cells: int
 ) -> None:
     """Refuse what would go beyond the budget."""
     needed = total(costs)
@@ -78,11 +60,7 @@ def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:
 
 
 def settle(
-    pages: Pages,
-    purchase: Purchase,
-    values: NDArray[np.float64],
-    now: float,
-    billed: Billed | None = None,
+    pages: Pages, purchase: Purchase, values: Floats, now: float, billed: Billed | None = None
 ) -> Purchase:
     """Values and money in the same transaction; ``billed`` where it differs from the price."""
     answer = pack_values(values, purchase.block.boolean)
@@ -91,9 +69,16 @@ def settle(
 
 
 def close(
-    pages: Pages, purchase: Purchase, status: str, now: float, *, share: float = 0.0,
-    answer: bytes | None = None, note: str = "", billed: Billed | None = None,
-) -> Purchase:  # fmt: skip
+    pages: Pages,
+    purchase: Purchase,
+    status: str,
+    now: float,
+    *,
+    share: float = 0.0,
+    answer: bytes | None = None,
+    note: str = "",
+    billed: Billed | None = None,
+) -> Purchase:
     """End a purchase without values; it costs a share of its price, the rest is free again.
 
     ``billed`` is what it cost, where the provider said so.
@@ -119,7 +104,7 @@ def _book(pages: Pages, ended: Purchase, billed: Billed) -> Purchase:
     return done
 
 
-def _share(costs: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+def _share(costs: Ints, share: float) -> Ints:
     """A share of each cost, rounded up; in whole numbers, since a float has too few digits."""
     if share >= 1 or not share:
         return costs if share else np.zeros_like(costs)
@@ -134,9 +119,9 @@ class Names(NamedTuple):
     features: list[str]
     words: Mapping[int, Sequence[str]]
     #: columns whose answers must be 0 or 1
-    zero_or_one: NDArray[np.bool_]
+    zero_or_one: Bools
 
-    def of(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Names:
+    def of(self, rows: Ints, columns: Ints) -> Names:
         """The same, of some of its cells."""
         words = {i: self.words[j] for i, j in enumerate(columns.tolist()) if j in self.words}
         return Names(
@@ -148,10 +133,18 @@ class Names(NamedTuple):
 
 
 def take_answer(
-    pages: Pages, purchase: Purchase, answer: object, names: Names,
-    known: Known, now: float, *, allow_missing: bool, resolve: Callable[[int], str],
-    limits: Limits | None = None, newest: bool = False,
-) -> tuple[Purchase, Exception | None]:  # fmt: skip
+    pages: Pages,
+    purchase: Purchase,
+    answer: object,
+    names: Names,
+    known: Known,
+    now: float,
+    *,
+    allow_missing: bool,
+    resolve: Callable[[int], str],
+    limits: Limits | None = None,
+    newest: bool = False,
+) -> tuple[Purchase, Exception | None]:
     """Settle an answer, or keep it as malformed or changed, with the error to raise.
 
     ``newest``: another value for a cell that is known is no contradiction, and counts from now on.
@@ -203,9 +196,17 @@ def take_answer(
 
 
 def book_late(
-    pages: Pages, purchase: Purchase, answer: object, names: Names,
-    known: Known, now: float, *, allow_missing: bool, free: bool, limits: Limits | None = None,
-) -> Purchase:  # fmt: skip
+    pages: Pages,
+    purchase: Purchase,
+    answer: object,
+    names: Names,
+    known: Known,
+    now: float,
+    *,
+    allow_missing: bool,
+    free: bool,
+    limits: Limits | None = None,
+) -> Purchase:
     """An answer that came after its purchase was resolved: it was billed, whatever was said.
 
     Where its cells are still free it settles them; otherwise it is kept, and counted.
@@ -232,7 +233,7 @@ def book_late(
 
 
 def find_changes(
-    known: Known, block: CellBlock, values: NDArray[np.float64]
+    known: Known, block: CellBlock, values: Floats
 ) -> list[tuple[int, int, float, float]]:
     """Every cell that is known with another value: (row, column, old, new)."""
     found: list[tuple[int, int, float, float]] = []
@@ -252,7 +253,7 @@ def find_changes(
 class Billed:
     """What each example counts as spent, and what is owed beside, in minor units."""
 
-    counted: NDArray[np.int64]
+    counted: Ints
     over: int = 0
 
 
@@ -286,9 +287,7 @@ def read_cost(
     )
 
 
-def billed_within(
-    pages: Pages, purchase: Purchase, paid: NDArray[np.int64], limits: Limits
-) -> Billed:
+def billed_within(pages: Pages, purchase: Purchase, paid: Ints, limits: Limits) -> Billed:
     """As much of a bill as was reserved or there is room for; the rest is over."""
     held, price = purchase.reserved + purchase.spent, purchase.block.price
     counted = paid

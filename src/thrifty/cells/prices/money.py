@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
 from thrifty.typing import MoneyLike
 
@@ -85,7 +85,7 @@ def _shown(given: object) -> str:
     return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
 
 
-def total(amounts: NDArray[np.int64]) -> int:
+def total(amounts: Ints) -> int:
     """The sum of amounts, exact at any size.
 
     >>> total(np.full(4, 2**61)) == 2**63
@@ -98,7 +98,7 @@ def total(amounts: NDArray[np.int64]) -> int:
     return int(amounts.sum())
 
 
-def product(counts: NDArray[np.int64], prices: NDArray[np.int64]) -> int:
+def product(counts: Ints, prices: Ints) -> int:
     """What so many cells of each price cost together, exact at any size."""
     some = np.flatnonzero(counts)
     if not len(some):

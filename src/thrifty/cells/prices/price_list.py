@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells.prices.money import one_currency, read_amount
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.errors import BadInput
 from thrifty.typing import JsonLike, PerFeatureLike
 
 
-def read_prices(prices: PerFeatureLike, feature_names: Sequence[str]) -> NDArray[np.float64]:
+def read_prices(prices: PerFeatureLike, feature_names: Sequence[str]) -> Floats:
     """One price per feature, from None (1 each), a number, a sequence or a mapping by name.
 
     >>> read_prices({"age": 0, "tsh": 22.78}, ["age", "tsh"]).tolist()

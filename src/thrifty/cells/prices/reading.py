@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats
 from thrifty.cells.prices.cover import Cover, Offer
 from thrifty.cells.prices.money import amount_text, one_currency, read_amount
 from thrifty.cells.prices.price_list import members_of
@@ -62,10 +62,18 @@ class _Reader:
             for d in range(len(self.draws))
         )
         return Tariff(
-            self.own, tuple(self.draws), tuple(map(tuple, self.needs)), valid, lasting, computed,
-            self.list.failed, currency, tuple(self.parts), self.roots,
+            self.own,
+            tuple(self.draws),
+            tuple(map(tuple, self.needs)),
+            valid,
+            lasting,
+            computed,
+            self.list.failed,
+            currency,
+            tuple(self.parts),
+            self.roots,
             alternatives=self._alternatives(),
-        )  # fmt: skip
+        )
 
     def _alternatives(self) -> tuple[tuple[int, ...], ...]:
         """Features that answer the same, of those that are here; the cheapest first."""
@@ -352,7 +360,7 @@ class _Reader:
 
     # -- expiry -------------------------------------------------------------------------------
 
-    def _valid(self, parents: Mapping[str, object]) -> NDArray[np.float64]:
+    def _valid(self, parents: Mapping[str, object]) -> Floats:
         given = self.list.valid_for
         out = np.full(len(self.names), np.inf)
         if given is None:

@@ -16,15 +16,14 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.prices.cover import Cover, OrderChoice
 from thrifty.cells.prices.money import UNIT
 from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 Derive = Callable[..., AnyArray]
-Words = NDArray[np.uint64]
 Set = frozenset[int]
 
 #: how a draw is called in a ledger; fees keep the word that the first stores know them by
@@ -168,7 +167,7 @@ class Tariff:
     own: Ints
     draws: tuple[Draw, ...]
     needs: tuple[tuple[int, ...], ...]
-    valid: NDArray[np.float64]
+    valid: Floats
     draw_valid: tuple[float, ...]
     computed: Mapping[int, tuple[tuple[int, ...], Derive]]
     failed: float
@@ -185,7 +184,7 @@ class Tariff:
     alternatives: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
-    def part_of(self) -> NDArray[np.int64]:
+    def part_of(self) -> Ints:
         """Which part each feature belongs to, -1 for those that are sold alone."""
         out = np.full(len(self.own), -1, dtype=np.int64)
         for p, part in enumerate(self.parts):
@@ -204,7 +203,7 @@ class Tariff:
             out[f] = self.priced(frozenset(), frozenset({f}))[0]
         return tuple(out)
 
-    def pays_call(self, features: Ints) -> NDArray[np.bool_]:
+    def pays_call(self, features: Ints) -> Bools:
         """Which features are asked for in calls that cost by themselves."""
         if self.asker is None:
             return np.ones(len(features), dtype=np.bool_)
@@ -219,7 +218,7 @@ class Tariff:
         return round(sum(calls) / len(calls))
 
     @property
-    def marginal(self) -> NDArray[np.float64]:
+    def marginal(self) -> Floats:
         """What a single cell costs where nothing is bought yet, in units of the currency."""
         if not self.draws and not self.parts and not self.roots and not self.usual_call:
             return np.asarray(self.own / UNIT, dtype=np.float64)
@@ -338,7 +337,7 @@ class Tariff:
             for choice, some in by_choice.items()
         ]
 
-    def price(self, owned: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def price(self, owned: Bools, wanted: Bools) -> Floats:
         """What each row pays for the wanted features, given those it owns: (n, N) Boolean tables.
 
         In units of the currency. ``wanted`` may be one row for all. Rows of the same kind are

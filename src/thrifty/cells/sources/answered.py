@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.array_types import Ints
 from thrifty.cells.prices.money import UNIT, read_amount, total
 from thrifty.cells.sources.checks import one_form
 from thrifty.errors import BadInput, MalformedAnswer
@@ -109,9 +110,7 @@ class Answered:
             out[at] = FAILED.index(word) + 1
         return out
 
-    def in_minor_units(
-        self, reserved: NDArray[np.int64], currency: str = ""
-    ) -> NDArray[np.int64] | None:
+    def in_minor_units(self, reserved: Ints, currency: str = "") -> Ints | None:
         """What each example cost; one sum for all is divided like the reservation.
 
         ``currency`` is that of the prices; an amount in another one is no answer.
@@ -185,7 +184,7 @@ def _minor(given: object, currency: str) -> int:
     return minor
 
 
-def divided(sum_: int, reserved: NDArray[np.int64]) -> NDArray[np.int64]:
+def divided(sum_: int, reserved: Ints) -> Ints:
     """A sum in parts that are like others, to the last unit.
 
     >>> divided(10, np.array([1, 1, 1])).tolist()

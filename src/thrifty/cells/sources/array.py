@@ -7,9 +7,9 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.checks import (
     boolean_columns,
@@ -53,7 +53,7 @@ class ArraySource(Source):
         super().__init__(table.shape[0], names, boolean)
         self.categories = categories
         self._table = table
-        self._tiles: NDArray[np.uint64] | None = None
+        self._tiles: Words | None = None
         # Columns packed so far, and where each feature is among them; -1: not yet.
         self._packed = np.zeros((0, kernels.words_for(table.shape[0])), dtype=np.uint64)
         self._place = np.full(table.shape[1], -1, dtype=np.int64)
@@ -71,19 +71,19 @@ class ArraySource(Source):
         self.__dict__.update(state)
         self._tiles, self._packing = None, Lock()
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         return self._table[np.ix_(rows, features)]
 
     def table(self) -> AnyArray:
         return self._table
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         if (self._place[features] < 0).any():
             with self._packing:
                 self._pack(features)
         return self._packed[self._place[features]]
 
-    def _pack(self, features: NDArray[np.int64]) -> None:
+    def _pack(self, features: Ints) -> None:
         missing = features[self._place[features] < 0]
         if (missing[1:] <= missing[:-1]).any():  # learners ask in order, without repetition
             missing = np.unique(missing)
@@ -102,7 +102,7 @@ class ArraySource(Source):
         self._place[missing] = np.arange(self._n_packed, n)  # last: others may be reading
         self._n_packed = n
 
-    def tiles(self) -> NDArray[np.uint64]:
+    def tiles(self) -> Words:
         if self._tiles is None:
             # packbits takes integers; one block at a time keeps the extra memory small
             of_floats = self._table.dtype.kind == "f"
@@ -131,7 +131,7 @@ class SparseSource(Source):
         self._by_column = by_row.tocsc()
         super().__init__(n_examples, names, self._kinds())
 
-    def _kinds(self) -> NDArray[np.bool_]:
+    def _kinds(self) -> Bools:
         """Boolean columns hold only 0 and 1; the others are numbers."""
         stored = self._by_column
         if not np.isfinite(np.asarray(stored.data, dtype=np.float64)).all():
@@ -145,11 +145,11 @@ class SparseSource(Source):
         boolean[columns] = False
         return boolean
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         block = self._by_column[:, features].tocsr()[rows].toarray()
         return np.asarray(block)
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         out = np.zeros((len(features), kernels.words_for(self.n_examples)), dtype=np.uint64)
         matrix = self._by_column
         for i, f in enumerate(features.tolist()):
@@ -243,7 +243,7 @@ class RecodedSource(SourceView):
             found[f] = tuple(dict.fromkeys([*known, *here]))
         return found
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         out = super().read(rows, features)
         here, there = self._source.categories, self.categories
         for j, f in enumerate(features.tolist()):

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import Values, checked_ids, checked_source_name, checked_values
 from thrifty.errors import BadInput
@@ -81,7 +81,7 @@ class Source(ABC):
     """
 
     feature_names: tuple[str, ...]
-    boolean: NDArray[np.bool_]
+    boolean: Bools
     named: bool = False
     free: bool = True
     examples: tuple[str, ...] | None = None
@@ -96,13 +96,11 @@ class Source(ABC):
     #: whether a cell keeps its value for good, or the newest that came counts
     values: Values = "fixed"
     #: where ids came more than once: the rows that were kept, and of how many
-    kept: tuple[NDArray[np.int64], int] | None = None
+    kept: tuple[Ints, int] | None = None
     #: (examples, features) which cells exist, where that is known beforehand; None: not known
-    present: NDArray[np.bool_] | None = None
+    present: Bools | None = None
 
-    def __init__(
-        self, n_examples: int, feature_names: Sequence[str], boolean: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, n_examples: int, feature_names: Sequence[str], boolean: Bools) -> None:
         self.n_examples = n_examples
         self.feature_names = tuple(feature_names)
         self.boolean = boolean
@@ -112,15 +110,15 @@ class Source(ABC):
         return len(self.feature_names)
 
     @abstractmethod
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         """Values of a block: (len(rows), len(features))."""
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         """Boolean features packed over all examples: (len(features), W)."""
         values = self.read(np.arange(self.n_examples), features)
         return kernels.pack_columns(values, np.arange(len(features)))
 
-    def tiles(self) -> NDArray[np.uint64]:
+    def tiles(self) -> Words:
         """Every feature of every example, packed in tiles; Boolean sources only."""
         return tiles_by_columns(self.columns, self.n_features, self.n_examples)
 
@@ -361,9 +359,16 @@ class Source(ABC):
         from thrifty.cells.sources.sql import sql_source
 
         made = sql_source(
-            database, table, id=id, features=features, without=without, schema=schema, name=name,
-            allow_missing=allow_missing, kinds=kinds,
-        )  # fmt: skip
+            database,
+            table,
+            id=id,
+            features=features,
+            without=without,
+            schema=schema,
+            name=name,
+            allow_missing=allow_missing,
+            kinds=kinds,
+        )
         made.values = checked_values(values)
         return made
 
@@ -463,11 +468,20 @@ class Source(ABC):
         from thrifty.cells.sources.callable import CallableSource, CallLimits
 
         return CallableSource(
-            fn, examples=examples, features=features, prices=prices, idempotent=idempotent,
-            boolean=boolean, kinds=kinds, name=name, not_billed=not_billed,
-            allow_missing=allow_missing, present=present, limits=CallLimits(**limits),
+            fn,
+            examples=examples,
+            features=features,
+            prices=prices,
+            idempotent=idempotent,
+            boolean=boolean,
+            kinds=kinds,
+            name=name,
+            not_billed=not_billed,
+            allow_missing=allow_missing,
+            present=present,
+            limits=CallLimits(**limits),
             values=values,
-        )  # fmt: skip
+        )
 
     @staticmethod
     def from_questions(
@@ -536,7 +550,7 @@ class Source(ABC):
 class SourceView(Source):
     """Another source, seen otherwise: what it says of itself is said here too."""
 
-    def __init__(self, source: Source, boolean: NDArray[np.bool_]) -> None:
+    def __init__(self, source: Source, boolean: Bools) -> None:
         super().__init__(source.n_examples, source.feature_names, boolean)
         self._source = source
         self.named, self.free, self.name = source.named, source.free, source.name
@@ -549,19 +563,17 @@ class SourceView(Source):
         """Asked anew each time: a table that is read by columns learns them when it is read."""
         return self._source.categories
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         return self._source.read(rows, features)
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         return self._source.columns(features)
 
-    def tiles(self) -> NDArray[np.uint64]:
+    def tiles(self) -> Words:
         return self._source.tiles()
 
 
-def tiles_by_columns(
-    columns: Callable[[NDArray[np.int64]], NDArray[np.uint64]], n_features: int, n_examples: int
-) -> NDArray[np.uint64]:
+def tiles_by_columns(columns: Callable[[Ints], Words], n_features: int, n_examples: int) -> Words:
     """Boolean features in tiles, from columns that are packed over the examples."""
     tiles = kernels.empty_tiles(n_features, n_examples)
     for b in range(len(tiles)):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Ints, Numbers
 from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.base import Source
@@ -79,7 +79,7 @@ class CallLimits:
 
 
 #: of a store: kind, names and source to numbers, -1 where one has none
-LooksUp: TypeAlias = Callable[[str, Sequence[str], str], NDArray[np.int32]]
+LooksUp: TypeAlias = Callable[[str, Sequence[str], str], Numbers]
 
 
 class CallableSource(Source):
@@ -192,7 +192,7 @@ class CallableSource(Source):
         """And whose it is there."""
         return self.name
 
-    def numbered(self, look: LooksUp, features: Sequence[int]) -> NDArray[np.int32]:
+    def numbered(self, look: LooksUp, features: Sequence[int]) -> Numbers:
         """The numbers that a store has for features; ``look``: its ``number`` or ``numbers``."""
         return look("feature", [self.stored_name(f) for f in features], self.name)
 
@@ -211,7 +211,7 @@ class CallableSource(Source):
     def note_call(self) -> None:
         self.recent.append(time.monotonic())
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         raise BadInput(
             "a source that costs is only read through a ledger, which pays for each cell once: "
             "make thrifty.protocol.Cells(source) and ask it, or learn with a Lifetime."
@@ -222,7 +222,7 @@ def _plain(example: object) -> object:
     return example.item() if isinstance(example, np.generic) else example
 
 
-def _kinds(boolean: bool | Collection[str], names: Sequence[str]) -> NDArray[np.bool_]:
+def _kinds(boolean: bool | Collection[str], names: Sequence[str]) -> Bools:
     if isinstance(boolean, bool):
         return np.full(len(names), boolean)
     unknown = set(boolean) - set(names)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools
 from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import AnyArray
 
@@ -193,9 +193,7 @@ def _not_ragged(table: AnyArray) -> None:
         )
 
 
-def boolean_columns(
-    table: AnyArray, names: Sequence[str], *, allow_missing: bool
-) -> NDArray[np.bool_]:
+def boolean_columns(table: AnyArray, names: Sequence[str], *, allow_missing: bool) -> Bools:
     """Which columns hold only 0 and 1; NaN and infinities are refused, naming the cell."""
     kind = table.dtype.kind
     n = table.shape[1]

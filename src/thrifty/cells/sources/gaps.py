@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, BadParameter, Censored, LooksMisspelt, TakenForGap
@@ -289,7 +289,7 @@ def decimal_commas(texts: Sequence[str], name: str) -> str:
 
 def read_present(
     present: PresentLike | None, ids: Sequence[object] | None, names: Sequence[str], n: int
-) -> NDArray[np.bool_] | None:
+) -> Bools | None:
     """(examples, features) which cells exist; None where all do.
 
     >>> read_present([[1, 0], [1, 1]], None, ["a", "b"], 2).tolist()
@@ -327,7 +327,7 @@ def read_present(
     return None if mask.all() else np.array(mask, dtype=np.bool_)
 
 
-def _numbers(mask: AnyArray) -> NDArray[np.float64]:
+def _numbers(mask: AnyArray) -> Floats:
     try:
         return mask.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -356,11 +356,11 @@ class PresentSource(SourceView):
     ([[1.0, nan], [0.0, 1.0]], 3, 0.0)
     """
 
-    def __init__(self, source: Source, present: NDArray[np.bool_]) -> None:
+    def __init__(self, source: Source, present: Bools) -> None:
         # a column with gaps is none of Booleans, which is why columns and tiles are the source's
         super().__init__(source, source.boolean & present.all(axis=0))
-        self.present: NDArray[np.bool_] = present
+        self.present: Bools = present
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         values, here = super().read(rows, features), self.present[np.ix_(rows, features)]
         return values if here.all() else np.where(here, values.astype(np.float64), np.nan)

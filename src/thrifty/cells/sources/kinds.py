@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats
 from thrifty.cells.sources.gaps import (
     GAPS,
     Codes,
@@ -222,7 +222,7 @@ def _is_gap(value: object) -> bool:
 
 
 def _with_limits(
-    listed: list[object], gaps: NDArray[np.bool_], told: ToldKind | None
+    listed: list[object], gaps: Bools, told: ToldKind | None
 ) -> tuple[list[object], dict[int, str]]:
     """A column of numbers with values beyond a limit, "<5", as the limit, and which these are.
 
@@ -243,7 +243,7 @@ def _with_limits(
     return [limits.get(i, v) for i, v in enumerate(listed)], {i: texts[i] for i in limits}
 
 
-def _words_among_numbers(listed: list[object], gaps: NDArray[np.bool_]) -> dict[str, int]:
+def _words_among_numbers(listed: list[object], gaps: Bools) -> dict[str, int]:
     """The words of an object column that is numeric but for them, counted; none: it is not."""
     there = [v for v, gap in zip(listed, gaps) if not gap]
     texts = [v for v in there if isinstance(v, str)]
@@ -254,7 +254,7 @@ def _words_among_numbers(listed: list[object], gaps: NDArray[np.bool_]) -> dict[
     return {word: sum(text.strip() == word for text in texts) for word in sorted(words)}
 
 
-def _inferred(listed: list[object], gaps: NDArray[np.bool_], name: str) -> str:
+def _inferred(listed: list[object], gaps: Bools, name: str) -> str:
     """The kind of an object column, from the values that are there."""
     there = [v for v, gap in zip(listed, gaps) if not gap]
     if all(isinstance(v, bool | np.bool_) for v in there) and there:
@@ -333,7 +333,7 @@ def _like_number(text: str) -> bool:
     return _is_number(text) or _is_number(text.replace(",", ".", 1))
 
 
-def _numbers(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[np.float64]:
+def _numbers(listed: list[Any], gaps: Bools, name: str) -> Floats:
     out = np.full(len(listed), np.nan)
     texts = [v for v, gap in zip(listed, gaps) if not gap and isinstance(v, str) and "," in v]
     comma = decimal_commas(texts, name) if texts else ""
@@ -353,7 +353,7 @@ def _numbers(listed: list[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[n
     return out
 
 
-def _booleans(listed: list[object], gaps: NDArray[np.bool_], name: str) -> ReadColumn:
+def _booleans(listed: list[object], gaps: Bools, name: str) -> ReadColumn:
     out = np.full(len(listed), np.nan)
     for i, value in enumerate(listed):
         if gaps[i] or (isinstance(value, str) and value.strip().lower() in GAPS):
@@ -370,7 +370,7 @@ def _booleans(listed: list[object], gaps: NDArray[np.bool_], name: str) -> ReadC
 
 def _codes(
     listed: list[object],
-    gaps: NDArray[np.bool_],
+    gaps: Bools,
     name: str,
     declared: tuple[str, ...] | None,
     known: tuple[str, ...],

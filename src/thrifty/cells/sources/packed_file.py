@@ -26,9 +26,9 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.sources.base import Source
 from thrifty.errors import DamagedFile, UnknownFeature
 from thrifty.kernels import words_for
@@ -113,7 +113,7 @@ class PackedFile:
         return data
 
     @cached_property
-    def boolean(self) -> NDArray[np.bool_]:
+    def boolean(self) -> Bools:
         """Which features are Boolean."""
         if self.n_boolean == self.n_features:
             return np.ones(self.n_features, dtype=np.bool_)
@@ -126,7 +126,7 @@ class PackedFile:
         return kinds
 
     @cached_property
-    def _places(self) -> NDArray[np.int64]:
+    def _places(self) -> Ints:
         """Each feature's row among those of its kind."""
         boolean = self.boolean
         return np.where(boolean, np.cumsum(boolean), np.cumsum(~boolean)) - 1
@@ -140,12 +140,12 @@ class PackedFile:
                 raise ValueError(f"{len(set(names))} names for {self.n_features} features")
         return names
 
-    def find(self, names: list[str]) -> NDArray[np.int64]:
+    def find(self, names: list[str]) -> Ints:
         """The features of these names, without reading the other names."""
         with readable(f"the packed file {self.path}", DamagedFile):
             return self._find(names)
 
-    def _find(self, names: list[str]) -> NDArray[np.int64]:
+    def _find(self, names: list[str]) -> Ints:
         n = self.n_features
         hashes = np.memmap(self.path / "hashes.bin", dtype="<u8", mode="r", shape=(n,))
         places = np.memmap(self.path / "places.bin", dtype="<i8", mode="r", shape=(n,))
@@ -170,7 +170,7 @@ class PackedFile:
                 )
         return found
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         """Boolean features packed over the examples: (k, W), each checked."""
         if self.n_boolean == self.n_features:
             block = self._bits[features]
@@ -179,13 +179,13 @@ class PackedFile:
         self._check(block, features)
         return np.asarray(block, dtype=np.uint64)
 
-    def reals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+    def reals(self, features: Ints) -> Floats:
         """Real-valued features: (k, S), each checked."""
         block = self._reals[self._places[features]]
         self._check(block, features)
         return np.asarray(block, dtype=np.float64)
 
-    def _check(self, block: AnyArray, features: NDArray[np.int64]) -> None:
+    def _check(self, block: AnyArray, features: Ints) -> None:
         expected = self._sums[features].tolist()
         for i, row in enumerate(np.ascontiguousarray(block).view(np.uint8)):
             if zlib.crc32(row) != expected[i]:
@@ -255,7 +255,7 @@ class PackedSource(Source):
     def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.file.names
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         boolean = self.boolean[features]
         if boolean.all():
             return np.asarray(kernels.unpack_columns(self.file.columns(features), rows))
@@ -265,9 +265,9 @@ class PackedSource(Source):
         out[:, ~boolean] = self.file.reals(features[~boolean])[:, rows].T
         return out
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         return self.file.columns(features)
 
-    def tiles(self) -> NDArray[np.uint64]:
+    def tiles(self) -> Words:
         self.file.expect_everything()
         return super().tiles()

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.kinds import read_column, read_kinds
 from thrifty.errors import BadInput, ThriftyError
@@ -54,9 +54,14 @@ class ColumnSource(Source):
     named = True
 
     def __init__(
-        self, n_examples: int, names: Sequence[str], where: str, *,
-        allow_missing: bool = False, kinds: KindsLike = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_examples: int,
+        names: Sequence[str],
+        where: str,
+        *,
+        allow_missing: bool = False,
+        kinds: KindsLike = None,
+    ) -> None:
         if n_examples == 0 or len(names) == 0:
             raise BadInput(
                 f"a source needs at least one example and one feature; the table has {n_examples} "
@@ -78,8 +83,8 @@ class ColumnSource(Source):
                 self._found[f] = said if isinstance(said, tuple) else ()
         self._allow_missing = allow_missing
         self.categories = MappingProxyType(self._found)
-        self._table: dict[int, NDArray[np.float64]] = {}
-        self._packed: dict[int, NDArray[np.uint64]] = {}
+        self._table: dict[int, Floats] = {}
+        self._packed: dict[int, Words] = {}
 
     @abstractmethod
     def kind_of(self, name: str) -> str:
@@ -89,9 +94,7 @@ class ColumnSource(Source):
     def of_bits(self, names: Sequence[str]) -> Sequence[object]:
         """Whether each of these columns of numbers is 0 or 1 throughout."""
 
-    def _bits(
-        self, names: Sequence[str], found: Mapping[str, str], where: str
-    ) -> NDArray[np.bool_]:
+    def _bits(self, names: Sequence[str], found: Mapping[str, str], where: str) -> Bools:
         """Boolean columns, and numbers that are 0 or 1 throughout."""
         for name, kind in found.items():
             if kind not in ("boolean", "number", "text"):
@@ -107,7 +110,7 @@ class ColumnSource(Source):
     def fetch(self, names: Sequence[str]) -> Sequence[Sequence[object] | AnyArray]:
         """Whole columns, one per name, in the order of the examples."""
 
-    def _load(self, features: NDArray[np.int64]) -> None:
+    def _load(self, features: Ints) -> None:
         missing = [f for f in dict.fromkeys(features.tolist()) if f not in self._table]
         if not missing:
             return
@@ -115,7 +118,7 @@ class ColumnSource(Source):
         for f, column in zip(missing, columns, strict=True):
             self._table[f] = self._checked(f, column)
 
-    def _checked(self, f: int, column: object) -> NDArray[np.float64]:
+    def _checked(self, f: int, column: object) -> Floats:
         name = self.feature_names[f]
         if f in self._found or name in self._told:
             told = self._told.get(name, "category")
@@ -137,9 +140,7 @@ class ColumnSource(Source):
             )
         return self._checked_values(f, values)
 
-    def _checked_values(
-        self, f: int, values: NDArray[np.float64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def _checked_values(self, f: int, values: Floats, rows: Ints | None = None) -> Floats:
         """Values of a column that may be; of these rows, None: of all."""
         name = self.feature_names[f]
         bad = ~np.isfinite(values)
@@ -157,14 +158,14 @@ class ColumnSource(Source):
             )
         return values
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         self._load(features)
         out = np.empty((len(rows), len(features)))
         for j, f in enumerate(features.tolist()):
             out[:, j] = self._table[f][rows]
         return out
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def columns(self, features: Ints) -> Words:
         for f in features.tolist():
             if f not in self._packed:
                 self._packed[f] = super().columns(np.array([f]))[0]
@@ -175,12 +176,10 @@ class LongColumnSource(ColumnSource):
     """A table that may not fit into memory: of numbers, what is looked at is read and not kept."""
 
     @abstractmethod
-    def numbers_of(
-        self, features: Sequence[int], rows: NDArray[np.int64]
-    ) -> Sequence[NDArray[np.float64]]:
+    def numbers_of(self, features: Sequence[int], rows: Ints) -> Sequence[Floats]:
         """Columns of numbers on some rows, NaN for gaps."""
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         if 8 * self.n_examples * self.n_features <= _KEPT:
             return super().read(rows, features)
         # what a word stands for, the whole column says
@@ -268,13 +267,11 @@ class ParquetSource(LongColumnSource):
                 return False
         return True
 
-    def numbers_of(
-        self, features: Sequence[int], rows: NDArray[np.int64]
-    ) -> Sequence[NDArray[np.float64]]:
+    def numbers_of(self, features: Sequence[int], rows: Ints) -> Sequence[Floats]:
         """From the row groups that have them."""
         return [self._numbers(f, rows) for f in features]
 
-    def _numbers(self, f: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _numbers(self, f: int, rows: Ints) -> Floats:
         sizes = [self._file.metadata.row_group(g).num_rows for g in range(len(self._ends))]
         group = np.searchsorted(self._ends, rows, side="right")
         out = np.full(len(rows), np.nan)
@@ -287,7 +284,7 @@ class ParquetSource(LongColumnSource):
         return out
 
     @cached_property
-    def _ends(self) -> NDArray[np.int64]:
+    def _ends(self) -> Ints:
         """Where each row group ends."""
         metadata = self._file.metadata
         return np.cumsum([metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)])

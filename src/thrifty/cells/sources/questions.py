@@ -15,8 +15,8 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Ints, Numbers
 from thrifty.cells.prices.money import UNIT, amount_text, one_currency, to_units
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tariff import Tariff
@@ -270,7 +270,7 @@ class QuestionSource(CallableSource):
         """And to who gave it, whoever else is in the list."""
         return self._kept[self._who[self.feature_names[feature].removesuffix(CONFIDENCE)]]
 
-    def numbered(self, look: LooksUp, features: Sequence[int]) -> NDArray[np.int32]:
+    def numbered(self, look: LooksUp, features: Sequence[int]) -> Numbers:
         """Of each answerer by itself."""
         out = np.full(len(features), -1, dtype=np.int32)
         sources = np.array([self.stored_source(f) for f in features])
@@ -308,7 +308,7 @@ class QuestionSource(CallableSource):
         heads = [one.rates.cost(1000, _AROUND) for one in self._answerers]
         return heads.index(min(heads))
 
-    def _heads(self, who: int) -> NDArray[np.int64]:
+    def _heads(self, who: int) -> Ints:
         """What a call to somebody costs for each text, before any question."""
         rates = self._answerers[who].rates
         heads = [

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import checked_ids
@@ -22,7 +22,7 @@ from thrifty.typing import AnyArray
 Duplicates = Literal["refuse", "first", "newest"]
 
 
-def of_rows(source: Source, rows: NDArray[np.int64]) -> Source:
+def of_rows(source: Source, rows: Ints) -> Source:
     """A source with some of its examples, in the order of ``rows``; nothing is read.
 
     >>> some = of_rows(Source.from_array(np.eye(3)), np.array([2, 0]))
@@ -45,21 +45,21 @@ def of_rows(source: Source, rows: NDArray[np.int64]) -> Source:
 class SomeRows(SourceView):
     """Some examples of a source that is free to read; made by :func:`of_rows`."""
 
-    def __init__(self, source: Source, rows: NDArray[np.int64]) -> None:
+    def __init__(self, source: Source, rows: Ints) -> None:
         super().__init__(source, source.boolean)
         ids, self._rows, self.n_examples, self.kept = source.examples, rows, len(rows), None
         self.examples = None if ids is None else tuple(ids[i] for i in rows.tolist())
         self.index = None if source.index is None else source.index[rows]
         self.present = None if source.present is None else source.present[rows]
 
-    def read(self, rows: NDArray[np.int64], features: NDArray[np.int64]) -> AnyArray:
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
         return self._source.read(self._rows[rows], features)
 
     # of the rows that are here, not of those behind it
     columns, tiles = Source.columns, Source.tiles
 
 
-def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> NDArray[np.int64] | None:
+def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> Ints | None:
     """Rows of a table of which each id is kept once; None: all of them.
 
     "newest" is the last row of an id, as tables are written down in time.
@@ -87,7 +87,7 @@ def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> NDArray[np.in
     return np.array(sorted(at.values()), dtype=np.int64)
 
 
-Keys = NDArray[np.uint64]
+Keys = Words
 
 
 def row_keys(source: Source) -> Keys:
@@ -123,14 +123,14 @@ def key_of(source: str, example: str) -> int:
 
 
 @lru_cache(maxsize=8)
-def _told_by(names: tuple[str, ...]) -> tuple[NDArray[np.int64], Keys]:
+def _told_by(names: tuple[str, ...]) -> tuple[Ints, Keys]:
     """The features that examples are told apart by, 256 at most, and a number for each name."""
     salts = np.array([_of_text(name) for name in names], dtype=np.uint64)
     features = np.sort(np.argsort(salts, kind="stable")[:256])
     return features, salts[features]
 
 
-def _add_bits(total: Keys, bits: NDArray[np.bool_], salts: Keys) -> None:
+def _add_bits(total: Keys, bits: Bools, salts: Keys) -> None:
     """What zeros and ones add, eight features at a time: 256 sums that are looked up."""
     zero, one = (_mixed(np.float64(v).view(np.uint64) ^ salts) for v in (0.0, 1.0))
     total += zero.sum(dtype=np.uint64)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thrifty.array_types import Floats, Ints
 from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_ids
@@ -237,9 +237,7 @@ class DuckDBSource(LongColumnSource):
 
     # -- values -------------------------------------------------------------------------------
 
-    def numbers_of(
-        self, features: Sequence[int], rows: NDArray[np.int64]
-    ) -> Sequence[NDArray[np.float64]]:
+    def numbers_of(self, features: Sequence[int], rows: Ints) -> Sequence[Floats]:
         """In one look at the table, however many columns."""
         names = ", ".join(_quoted(self.feature_names[f]) for f in features)
         wanted = np.unique(rows)
