@@ -100,7 +100,7 @@ def a_late_or_real_cost_is_the_list_price(patch):
 
         return (answer.values if isinstance(answer, Answered) else answer), None, ""
 
-    patch.setattr(settlement, "read_cost", listed)
+    patch.setattr(ending, "read_cost", listed)
 
 
 def reserved_money_is_never_released(patch):
@@ -282,21 +282,21 @@ OF_A_TABLE = {made.__name__: made for made in (what_others_own_meanwhile_is_char
 
 
 def what_is_unknown_of_an_answer_is_not_billed(patch):
-    right = ending._failed_part
+    right = ending.Ending._failed_part
 
-    def hopes(asking, pages, part, said):
-        return right(asking, pages, part._replace(end=1) if part.end == 3 else part, said)
+    def hopes(self, part, said):
+        return right(self, part._replace(end=1) if part.end == 3 else part, said)
 
-    patch.setattr(ending, "_failed_part", hopes)
+    patch.setattr(ending.Ending, "_failed_part", hopes)
 
 
 def what_failed_of_an_answer_is_not_counted(patch):
-    right = ending._failed_part
+    right = ending.Ending._failed_part
 
-    def forgets(asking, pages, part, said):
-        return right(asking, pages, part, None if said is None else 0 * said)
+    def forgets(self, part, said):
+        return right(self, part, None if said is None else 0 * said)
 
-    patch.setattr(ending, "_failed_part", forgets)
+    patch.setattr(ending.Ending, "_failed_part", forgets)
 
 
 def parts_of_an_answer_are_counted_twice(patch):
@@ -325,12 +325,10 @@ IN_PARTS = {
 
 def a_refused_repetition_charged_twice(patch):
     """The refusal of a repetition was taken for a refusal of the purchase."""
-    right = buying.end
-
-    def forgetful(*given, repeated, **more):
-        return right(*given, repeated=False, **more)
-
-    patch.setattr(buying, "end", forgetful)
+    right = ending.Ending.end
+    patch.setattr(
+        ending.Ending, "end", lambda self, purchase: right(replace(self, repeated=False), purchase)
+    )
 
 
 def invented_zeros_after_a_cancel(patch):
@@ -422,8 +420,7 @@ def a_part_is_claimed_under_the_key_of_the_whole(patch):
 
 
 def contradicting_values_are_never_noticed(patch):
-    for module in (settlement, ending):
-        patch.setattr(module, "find_changes", lambda *given: [])
+    patch.setattr(ending, "find_changes", lambda *given: [])
 
 
 def a_gap_after_one_failure(patch):

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.faults.sabotages import a_refused_repetition_charged_twice
 from tests.market import seller
 from tests.tribunal import Tribunal
 from tests.tribunal.history import again_too_early, most_billed
@@ -13,7 +14,7 @@ from tests.tribunal.rooms import FEATURES, WINDOW, make_room
 from tests.tribunal.tribunal import _Session
 from tests.tribunal.worker import open_lifetime
 from thrifty.cells import Answered, Cells
-from thrifty.cells.ledger import buying, settlement
+from thrifty.cells.ledger import ending, settlement
 from thrifty.cells.ledger import next_calls as asking
 from thrifty.cells.sources.answered import FAILED
 from thrifty.errors import PurchaseInDoubt
@@ -40,12 +41,7 @@ def rough(fast_path, kills=12, **chosen):
 
 def test_it_finds_a_ledger_that_forgets_a_first_charge(fast_path, monkeypatch):
     """The refusal of a repetition taken for a refusal of the purchase: money was lost that way."""
-    right = buying.end
-
-    def forgetful(*given, repeated, **more):
-        return right(*given, repeated=False, **more)
-
-    monkeypatch.setattr(buying, "end", forgetful)
+    a_refused_repetition_charged_twice(monkeypatch)
     verdict = rough(fast_path, provider="keyed", money="flat").run()
     assert verdict.twice + verdict.unknown > 0 and not verdict.sound
 
@@ -65,12 +61,12 @@ def test_it_finds_a_budget_that_does_not_hold(fast_path, monkeypatch):
 
 
 def test_it_finds_values_that_are_not_the_providers(fast_path, monkeypatch):
-    right = settlement.read_answer
+    right = ending.read_answer
 
     def wrong(*given, **options):
         return 1 - right(*given, **options)
 
-    monkeypatch.setattr(settlement, "read_answer", wrong)
+    monkeypatch.setattr(ending, "read_answer", wrong)
     verdict = rough(fast_path, provider="async", money="flat").run()
     assert verdict.wrong > 0 and not verdict.sound
 

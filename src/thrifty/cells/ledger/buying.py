@@ -20,13 +20,12 @@ from thrifty.array_types import Ints, Words
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
 from thrifty.cells.ledger.categories import Places
-from thrifty.cells.ledger.ending import end
+from thrifty.cells.ledger.ending import Ending, Names
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.next_calls import PlannedCalls, lease
 from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_counts
-from thrifty.cells.ledger.settlement import Names
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
@@ -488,15 +487,10 @@ class Buyer:
         if self.known.held:
             _, rows = self.known.place(purchase.block)
             self.replay(None, kernels.mask_of_rows(rows[rows >= 0], self.known.n_examples))
-        done, problem = end(
-            self.asking,
-            pages,
-            purchase,
-            outcome,
-            self._names(purchase),
-            repeated=purchase.id in self._repeated,
-            at=at,
-        )
+        names, repeated = self._names(purchase), purchase.id in self._repeated
+        came = self.ledger.now() if at is None else at
+        ending = Ending(self.asking, pages, outcome, names, came, repeated)
+        done, problem = ending.end(purchase)
         if purchase.id in self._mine:
             self._mine.update(one.id for one in done)
         for one in done:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints, Numbers
-from thrifty.cells.ledger.answers import keep_answer, read_answer
+from thrifty.array_types import Floats, Ints, Numbers
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
 from thrifty.cells.ledger.purge import purge_again
 from thrifty.cells.prices.money import Limits, amount_text, refuse_too_large, total
 from thrifty.cells.sources.answered import Answered, divided
-from thrifty.errors import ChangedValue, CostAboveReservation, MalformedAnswer
+from thrifty.errors import CostAboveReservation, MalformedAnswer
 
 
 def check_budget(
@@ -110,126 +107,6 @@ def _share(costs: Ints, share: float) -> Ints:
         return costs if share else np.zeros_like(costs)
     top, bottom = Fraction(str(share)).as_integer_ratio()
     return np.array([-(-int(c) * top // bottom) for c in costs], dtype=np.int64)
-
-
-class Names(NamedTuple):
-    """What the provider is asked for: ids, features, and the words of columns that have some."""
-
-    examples: list[object]
-    features: list[str]
-    words: Mapping[int, Sequence[str]]
-    #: columns whose answers must be 0 or 1
-    zero_or_one: Bools
-
-    def of(self, rows: Ints, columns: Ints) -> Names:
-        """The same, of some of its cells."""
-        words = {i: self.words[j] for i, j in enumerate(columns.tolist()) if j in self.words}
-        return Names(
-            [self.examples[i] for i in rows.tolist()],
-            [self.features[j] for j in columns.tolist()],
-            words,
-            self.zero_or_one[columns],
-        )
-
-
-def take_answer(
-    pages: Pages,
-    purchase: Purchase,
-    answer: object,
-    names: Names,
-    known: Known,
-    now: float,
-    *,
-    allow_missing: bool,
-    resolve: Callable[[int], str],
-    limits: Limits | None = None,
-    newest: bool = False,
-) -> tuple[Purchase, Exception | None]:
-    """Settle an answer, or keep it as malformed or changed, with the error to raise.
-
-    ``newest``: another value for a cell that is known is no contradiction, and counts from now on.
-    """
-    examples, features, words, zero_or_one = names
-    answer, billed, too_much = read_cost(pages, purchase, answer, limits or Limits())
-    boolean = purchase.block.boolean
-
-    def what_next() -> str:
-        price = amount_text(purchase.block.price, pages.currency(""))
-        return (
-            f" Purchase {purchase.id} ({price}) is kept, counted as spent and never used; its "
-            f"cells are not bought again until you say so: {resolve(purchase.id)}."
-        )
-
-    try:
-        values = read_answer(
-            answer, examples, features, zero_or_one, allow_missing=allow_missing, words=words
-        )
-    except MalformedAnswer as error:
-        done = close(
-            pages,
-            purchase,
-            "malformed",
-            now,
-            share=1.0,
-            answer=keep_answer(answer),
-            note=str(error),
-            billed=billed,
-        )
-        return done, MalformedAnswer(str(error) + what_next(), purchases=(purchase.id,))
-    changed = [] if newest else find_changes(known, purchase.block, values)
-    if changed:
-        cells = tuple((str(examples[i]), features[j], old, new) for i, j, old, new in changed)
-        example, feature, old, new = cells[0]
-        note = (
-            f"{feature} of example {example!r} is {old:g} in the ledger and still valid; the "
-            f"provider now gave {new:g}{ChangedValue.also(cells)}."
-        )
-        kept = pack_values(values, boolean)
-        done = close(
-            pages, purchase, "changed", now, share=1.0, answer=kept, note=note, billed=billed
-        )
-        return done, ChangedValue(note + what_next(), purchases=(purchase.id,), cells=cells)
-    if too_much:
-        done = settle(pages, purchase.with_(note=too_much), values, now, billed)
-        return done, CostAboveReservation(too_much, purchases=(purchase.id,))
-    return settle(pages, purchase, values, now, billed), None
-
-
-def book_late(
-    pages: Pages,
-    purchase: Purchase,
-    answer: object,
-    names: Names,
-    known: Known,
-    now: float,
-    *,
-    allow_missing: bool,
-    free: bool,
-    limits: Limits | None = None,
-) -> Purchase:
-    """An answer that came after its purchase was resolved: it was billed, whatever was said.
-
-    Where its cells are still free it settles them; otherwise it is kept, and counted.
-    """
-    examples, features, words, zero_or_one = names
-    boolean = purchase.block.boolean
-    answer, billed, _ = read_cost(pages, purchase, answer, limits or Limits())
-    if billed is None and purchase.status == "lost":
-        billed = Billed(purchase.counted, purchase.over)  # counted already, as somebody said
-    elif billed is None:
-        billed = billed_within(pages, purchase, purchase.block.costs, limits or Limits())
-    try:
-        values = read_answer(
-            answer, examples, features, zero_or_one, allow_missing=allow_missing, words=words
-        )
-    except MalformedAnswer as error:
-        kept, note = keep_answer(answer), f"late, and malformed: {error}"
-        return close(pages, purchase, "late", now, answer=kept, note=note, billed=billed)
-    if free and not find_changes(known, purchase.block, values):
-        late = purchase.with_(note=f"late: was {purchase.status}")
-        return settle(pages, late, values, now, billed)
-    kept, note = pack_values(values, boolean), "late: its cells were bought again meanwhile"
-    return close(pages, purchase, "late", now, answer=kept, note=note, billed=billed)
 
 
 def find_changes(
