@@ -182,7 +182,7 @@ def examples_are_not_charged(patch):
 
 
 def a_receipt_is_the_account_of_the_name(patch):
-    patch.setattr(paid.PaidAccount, "_cost", lambda self: self._buyer.spent + 1)
+    patch.setattr(paid.PaidAccount, "cost", lambda self: self._buyer.spent + 1)
 
 
 def what_has_expired_is_asked_for_under_its_old_key(patch):

@@ -50,10 +50,9 @@ def test_amounts_are_rounded_to_the_nearest_millionth():
     assert read_amount(22.7800004)[0] == 22_780_000
 
 
-def test_what_is_counted_is_rounded_up():
-    cells = Cells(X, [1e-7, 0.0, 0.0])
-    cells.get([0], [0])
-    assert cells.counted == 1
+def test_what_is_counted_is_exact():
+    with pytest.raises(thrifty.errors.BadInput, match="six decimals"):
+        Cells(X, [1e-7, 0.0, 0.0])
     cells = Cells(X, [2.0, 0.0, 0.0])
     cells.get([0, 1], [0])
     assert cells.counted == 4_000_000

@@ -291,7 +291,7 @@ def _receipts(world: World, accounts: Mapping[str, tuple[int, bool]], found: lis
     """Every receipt is its account, in all, line by line, and row by row."""
     for task, reader in world.receipts.items():
         spent, alone = accounts[task]
-        cost, lines = reader._cost(), sum(line.amount for line in reader.lines())
+        cost, lines = reader.cost(), sum(line.amount for line in reader.lines())
         if not cost == lines == spent:
             found.append(f"receipt of {task}: {cost}, lines {lines}, account {spent}")
         own = sum(line.amount for line in reader._buyer.lines.sorted())

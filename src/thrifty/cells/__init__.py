@@ -7,7 +7,7 @@ from thrifty.cells.ledger.ledger import Balance, Ledger, OpenPurchase
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.money import Budget
-from thrifty.cells.prices.price_list import PriceList, read_prices
+from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.answered import Answered
@@ -36,7 +36,6 @@ __all__ = [
     "Reply",
     "Source",
     "as_source",
-    "read_prices",
 ]
 
 #: connections and event loops are for whoever asks a language model

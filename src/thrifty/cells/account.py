@@ -22,8 +22,8 @@ from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_bill, lines_of_counts
-from thrifty.cells.prices.money import Limits, product, refuse_too_large, to_units
-from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list, read_prices
+from thrifty.cells.prices.money import Limits, product, refuse_too_large
+from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, PriceOfCells, Tariff
 from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue
@@ -32,9 +32,6 @@ from thrifty.typing import AnyArray
 
 class FreeAccount:
     """Cells that are counted, with no provider behind them, and paid for within limits."""
-
-    #: fees, orders and amounts of money; None where every column is sold by itself
-    tariff: Tariff | None = None
 
     def __init__(
         self,
@@ -48,20 +45,14 @@ class FreeAccount:
         is_task: bool,
     ) -> None:
         self._source, self._only = source, only
-        #: whether every cell costs 1, so that the cost is the number of cells
-        self.one_each = False
         budget = ledger.budget if ledger is not None else None
         limited = budget is not None or spend is not None
-        if isinstance(prices, PriceList) or limited:
-            self.tariff = as_price_list(prices).tariff(source.feature_names)
-            self.each = self.tariff.marginal
-        else:
-            self.each = read_prices(prices, source.feature_names)
-            self.one_each = prices is None
-        follows = {} if self.tariff is None else self.tariff.follows
-        self._absent = absent_cells(source.present, follows)
+        #: what cells cost, in minor units, and each by itself in the unit of the prices
+        self.tariff: Tariff = as_price_list(prices).tariff(source.feature_names)
+        self.each = self.tariff.marginal
+        self._absent = absent_cells(source.present, self.tariff)
         self._limits, self._used = Limits(), 0
-        if self.tariff is not None and limited:
+        if limited:
             self._limits = Limits(currency=self.tariff.currency)
             if ledger is not None and budget is not None:
                 self._limits = ledger.limits(self.tariff.currency)
@@ -72,7 +63,7 @@ class FreeAccount:
         if self._limits.per_example is not None and ledger is not None and source.examples:
             self._spent_before = ledger.book.read(lambda pages: _costs_of(pages, source))
         # Without a limit too: what an order costs depends on what was there before it.
-        self._pays = self.tariff is not None and (limited or bool(self.tariff.parts))
+        self._pays = limited or bool(self.tariff.parts)
         self._begin(owned)
 
     def _begin(self, owned: Owned | None) -> None:
@@ -127,7 +118,7 @@ class FreeAccount:
     def _pay(self, columns: Ints, mask: Words) -> PriceOfCells | None:
         """Refuse a look that would cost more than is left; otherwise note what it costs."""
         tariff, limits, spent = self.tariff, self._limits, self._spent
-        if tariff is None or not self._pays or self.meter.everything:
+        if not self._pays or self.meter.everything:
             return None
         bill = tariff.bill(columns, mask, self.holdings(columns))
         cost = bill.total()
@@ -138,9 +129,7 @@ class FreeAccount:
         limits.check("task", cost, spent)
         if limits.per_example is not None or tariff.parts:
             each = bill.per_row(len(self._row_costs))
-            used = self._spent_before + self._row_costs
-            worst = int(np.argmax(np.where(each > 0, used + each, -1)))
-            limits.check("example", int(each[worst]), int(used[worst]), f" on example {worst}")
+            limits.check_examples(each, self._spent_before + self._row_costs)
             self._row_costs += each
         self._spent += cost
         if tariff.parts:
@@ -166,36 +155,32 @@ class FreeAccount:
 
     def holdings(self, columns: Ints) -> Holdings:
         """What is there already, as the tariff asks for it."""
-        assert self.tariff is not None
         return OwnedCells(self.tariff, self.meter.had, self.meter.lacking)
 
     def owned_cells(self, only: Ints | None) -> int:
         """How many of the cells on offer somebody else has paid for."""
         return self._owned_before
 
-    def cost(self) -> float:
-        """What was counted so far, in the unit of the prices."""
-        bought, tariff = self.meter.bought_per_feature, self.tariff
-        if tariff is None:
-            return float(bought @ self.each)
+    def cost(self) -> int:
+        """What was counted so far, in minor units."""
+        tariff = self.tariff
         if tariff.parts:
-            return to_units(self._spent)
-        fees = sum(tariff.draws[d].fee * n for d, n in self._draws(tariff).items())
-        return to_units(product(bought, tariff.own) + fees)
+            return self._spent
+        fees = sum(tariff.draws[d].fee * n for d, n in self._draws().items())
+        return product(self.meter.bought_per_feature, tariff.own) + fees
 
-    def _draws(self, tariff: Tariff) -> dict[int, int]:
+    def _draws(self) -> dict[int, int]:
         """How often each was paid that is paid once per example."""
-        return {d: self.meter.count_any(tariff.needing(d)) for d in range(len(tariff.draws))}
+        needing = enumerate(map(self.tariff.needing, range(len(self.tariff.draws))))
+        return {d: self.meter.count_any(features) for d, features in needing}
 
     def lines(self) -> list[BillLine]:
         """What was counted, line by line."""
         tariff = self.tariff
-        if tariff is None:
-            return []
         if tariff.parts:
             return self._lines.sorted()
         cells, names = self.meter.bought_per_feature, self._source.feature_names
-        return Lines(lines_of_counts(tariff, names, cells, self._draws(tariff))).sorted()
+        return Lines(lines_of_counts(tariff, names, cells, self._draws())).sorted()
 
     def gaps(self) -> int:
         """A table answers whatever it holds."""
@@ -217,12 +202,9 @@ def charge_examples(pages: Pages, source: Source, costs: Ints, limits: Limits) -
     """Book what was spent on each example, within the limit on one; of what was counted now."""
     assert source.examples is not None
     rows = np.flatnonzero(costs)
-    if limits.per_example is not None and len(rows):
-        used = _costs_of(pages, source)[rows]
-        worst = int(np.argmax(used + costs[rows]))
-        whose = f" on example {source.examples[rows[worst]]!r}"
-        limits.check("example", int(costs[rows[worst]]), int(used[worst]), whose)
-    numbers = pages.number("example", [source.examples[i] for i in rows.tolist()])
+    ids = [source.examples[i] for i in rows.tolist()]
+    limits.check_examples(costs[rows], _costs_of(pages, source)[rows], lambda row: repr(ids[row]))
+    numbers = pages.number("example", ids)
     pages.add_example_costs(numbers, costs[rows])
 
 

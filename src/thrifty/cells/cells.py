@@ -20,7 +20,7 @@ from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
 from thrifty.cells.ledger.paid import PaidAccount
 from thrifty.cells.ledger.receipt import Receipt
-from thrifty.cells.prices.money import UNIT, minor_units, read_amount, to_units, total
+from thrifty.cells.prices.money import UNIT, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Tariff, margins, prices_after
 from thrifty.cells.sources import Source, as_source
@@ -117,8 +117,8 @@ class Cells:
         self._spend = spend
         self._account: FreeAccount | PaidAccount
         if isinstance(self._source, CallableSource):
-            self._account = PaidAccount.opened(
-                self._source, prices, ledger, task, spend=spend, is_task=is_task, to_buy=to_buy
+            self._account = PaidAccount(
+                self._source, ledger, prices, task, to_buy=to_buy, spend=spend, is_task=is_task
             )
         else:
             only = self.features.only
@@ -126,7 +126,7 @@ class Cells:
                 self._source, prices, owned, ledger, only=only, spend=spend, is_task=is_task
             )
         # what orders cost depends on what was asked before: a prediction is told call by call
-        told = not is_task and self._tariff is not None and bool(self._tariff.parts)
+        told = not is_task and bool(self._tariff.parts)
         self._calls: list[tuple[Ints, Ints]] | None = [] if told else None
         self._show(self.features)
 
@@ -151,8 +151,8 @@ class Cells:
         return self._account.meter
 
     @property
-    def _tariff(self) -> Tariff | None:
-        """Fees, orders and amounts of money; None where every column is sold by itself."""
+    def _tariff(self) -> Tariff:
+        """What cells cost: amounts of money, fees and orders."""
         return self._account.tariff
 
     def is_another_call(self) -> None:
@@ -172,7 +172,7 @@ class Cells:
     @property
     def tied(self) -> Ints:
         """Columns of the source whose prices depend on what else is there."""
-        return np.zeros(0, dtype=np.int64) if self._tariff is None else self._tariff.tied
+        return self._tariff.tied
 
     # What there is.
 
@@ -320,13 +320,11 @@ class Cells:
     @property
     def currency(self) -> str:
         """The currency of the prices; "" where they have none."""
-        return "" if self._tariff is None else self._tariff.currency
+        return self._tariff.currency
 
     def price_of_an_example(self) -> int:
         """What all features cost on an example that has none of them, in minor units."""
         tariff, offered = self._tariff, self.offered
-        if tariff is None:
-            return read_amount(round(float(self._account.each[offered].sum()), 6), "price")[0]
         if tariff.parts or tariff.roots:
             return tariff.priced(frozenset(), frozenset(offered.tolist()))[0]
         drawn = {d for f in offered.tolist() for d in tariff.needs[f]}
@@ -337,8 +335,6 @@ class Cells:
     def fees(self) -> tuple[tuple[float, tuple[int, ...]], ...]:
         """Paid once per example for several features: (fee, features); ``prices`` hold it too."""
         tariff = self._tariff
-        if tariff is None:
-            return ()
         some = [(d.fee, d.members) for d in tariff.draws if d.kind != "order"]
         some.append((tariff.usual_call, tuple(range(self._source.n_features))))
         return tuple((to_units(fee), self.features.of_columns(m)) for fee, m in some if fee)
@@ -346,8 +342,8 @@ class Cells:
     @property
     def orders(self) -> tuple[tuple[int, ...], ...]:
         """Features that are bought together: by one order, or all from one test."""
-        draws = () if self._tariff is None else self._tariff.draws
-        together = (draw.members for draw in draws if draw.kind in ("order", "test"))
+        draws = (draw for draw in self._tariff.draws if draw.kind in ("order", "test"))
+        together = (draw.members for draw in draws)
         return tuple(self.features.of_columns(some) for some in together if len(some) > 1)
 
     @property
@@ -359,8 +355,7 @@ class Cells:
         >>> thrifty.protocol.Cells(np.eye(2), prices).alternatives
         ((1, 0),)
         """
-        several = () if self._tariff is None else self._tariff.alternatives
-        found = tuple(self.features.of_columns(members) for members in several)
+        found = tuple(map(self.features.of_columns, self._tariff.alternatives))
         for members in found:
             self._answered_alike(members)
         return tuple(members for members in found if len(members) > 1)
@@ -383,7 +378,7 @@ class Cells:
 
         The tokens of a text in front of the questions, for instance.
         """
-        return 0.0 if self._tariff is None else to_units(self._tariff.usual_call)
+        return to_units(self._tariff.usual_call)
 
     @property
     def shared_prices(self) -> Floats:
@@ -400,7 +395,7 @@ class Cells:
         """
         fees, prices = self.fees, np.asarray(self.prices, dtype=np.float64)
         tariff = self._tariff
-        if not prices.sum() > 0 or tariff is None or not (fees or tariff.parts):
+        if not prices.sum() > 0 or not (fees or tariff.parts):
             return prices
         whole = float(prices.sum()) - sum(fee * (len(members) - 1) for fee, members in fees)
         if tariff.parts:
@@ -413,20 +408,9 @@ class Cells:
         at = checked_indices(rows, self.n_examples, "row")
         columns = np.unique(self.features.columns(self._which(features)))
         columns = columns[columns >= 0]
-        if self._tariff is not None:
-            mask = kernels.mask_of_rows(at, self.n_examples)
-            bill = self._tariff.bill(columns, mask, self._account.holdings(columns))
-            return np.asarray(bill.per_row(self.n_examples)[at] / UNIT, dtype=np.float64)
-        costs = np.zeros(len(at))
-        some = max(1, (1 << 20) // max(len(at), 1))
-        for start in range(0, len(columns), some):  # a wide table takes no table of prices
-            part = columns[start : start + some]
-            costs += self._unknown(at, part) @ self._account.each[part]
-        return costs
-
-    def _unknown(self, rows: Ints, columns: Ints) -> Bools:
-        """Which cells of a table are not owned, and exist."""
-        return np.asarray(kernels.unpack_columns(self.meter.settled(columns), rows) == 0)
+        mask = kernels.mask_of_rows(at, self.n_examples)
+        bill = self._tariff.bill(columns, mask, self._account.holdings(columns))
+        return np.asarray(bill.per_row(self.n_examples)[at] / UNIT, dtype=np.float64)
 
     def price_of(self, rows: object, features: object) -> float:
         """What rows x features would cost, given what is owned; nothing is bought.
@@ -449,8 +433,6 @@ class Cells:
         """
         had = frozenset(f for f in self.features.in_source(owned) if f >= 0)
         new = frozenset(f for f in self.features.in_source(wanted) if f >= 0) - had
-        if self._tariff is None:
-            return float(sum(self._account.each[f] for f in new))
         return to_units(self._tariff.priced(had, new)[0])
 
     def prices_after(self, features: Sequence[int]) -> Floats:
@@ -465,22 +447,21 @@ class Cells:
         """
         asked = [f for f in self.features.in_source(features) if f >= 0]
         tariff = self._tariff
-        if not asked or tariff is None or not (tariff.draws or tariff.parts or tariff.roots):
+        if not asked or not (tariff.draws or tariff.parts or tariff.roots):
             return self.prices
         return self.features.spread(prices_after(tariff, asked), self.prices)
 
     @property
     def sells_together(self) -> bool:
         """Whether some features are filled by orders, so that they may come with others."""
-        return self._tariff is not None and bool(self._tariff.parts or self._tariff.roots)
+        return bool(self._tariff.parts or self._tariff.roots)
 
     @property
     def depends(self) -> Bools:
         """Which features' prices depend on what else is owned of the same example."""
         out, tariff = np.zeros(self.n_features, dtype=np.bool_), self._tariff
-        if tariff is not None:
-            columns = {*tariff.tied.tolist(), *tariff.roots, *tariff.computed}
-            out[list(self.features.of_columns(columns))] = True
+        columns = {*tariff.tied.tolist(), *tariff.roots, *tariff.computed}
+        out[list(self.features.of_columns(columns))] = True
         return out
 
     def margins(self, rows: object, features: object) -> Floats:
@@ -497,11 +478,8 @@ class Cells:
         columns = self.features.columns(self._which(features))
         here = columns >= 0
         out, some = np.zeros((len(at), len(columns))), columns[here]
-        if self._tariff is None:
-            out[:, here] = self._unknown(at, some) * self._account.each[some]
-        else:
-            there = self._account.holdings(some)
-            out[:, here] = margins(self._tariff, some, at, self.n_examples, there) / UNIT
+        there = self._account.holdings(some)
+        out[:, here] = margins(self._tariff, some, at, self.n_examples, there) / UNIT
         return out
 
     def owned_rows(self, features: object) -> Ints:
@@ -534,7 +512,7 @@ class Cells:
         there_was = n * n_offered - meter.n_absent(only) - account.owned_cells(only)
         return Receipt(
             cells=int(cells),
-            cost=float(cells) if account.one_each else account.cost(),  # 1 each: as many
+            cost=to_units(account.cost()),
             reused_cells=int(reused),
             avoided_cells=there_was - int(cells),
             max_cells_per_example=meter.max_per_example(),
@@ -549,7 +527,7 @@ class Cells:
     def _lines(self) -> tuple[tuple[str, int, float], ...]:
         """The bill line by line; none where nothing but cells has a price."""
         tariff = self._tariff
-        if tariff is None or not (tariff.draws or tariff.parts or tariff.per_call is not None):
+        if not (tariff.draws or tariff.parts or tariff.per_call is not None):
             return ()
         return tuple((x.what, x.count, to_units(x.amount)) for x in self._account.lines())
 
@@ -567,7 +545,7 @@ class Cells:
     @property
     def counted(self) -> int:
         """What was counted and not bought from a provider, in minor units, as receipts say it."""
-        return minor_units(self._account.cost()) if self.is_free else 0
+        return self._account.cost() if self.is_free else 0
 
     @property
     def n_bought(self) -> int:
@@ -587,32 +565,29 @@ class Cells:
     def cost_per_row(self) -> Floats:
         """What was bought on each example so far, at its price."""
         account, tariff, meter = self._account, self._tariff, self.meter
-        if tariff is not None and (tariff.parts or not self.is_free):
+        if tariff.parts or not self.is_free:
             return np.asarray(account.row_costs() / UNIT, dtype=np.float64)
         columns = np.flatnonzero(meter.bought_per_feature)
-        each = tariff.own / UNIT if tariff is not None else account.each
+        each = tariff.own / UNIT
         costs, some = np.zeros(self.n_examples), max(1, (1 << 20) // max(self.n_examples, 1))
         for start in range(0, len(columns), some):  # a wide table takes no table of bits
             part = columns[start : start + some]
             costs += meter.bought_bits(part).T @ each[part]
-        for d, draw in enumerate(() if tariff is None else tariff.draws):
-            if draw.fee and tariff is not None:
+        for d, draw in enumerate(tariff.draws):
+            if draw.fee:
                 costs += to_units(draw.fee) * meter.first_bits(tariff.needing(d))
         return np.asarray(costs, dtype=np.float64)
 
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
         """What was paid for each of these cells of one row; a fee with the first of them."""
         columns, tariff, meter = self.features.in_source(features), self._tariff, self.meter
-        if tariff is not None and tariff.parts:
-            return self._paid_in_turn(tariff, row, columns)
+        if tariff.parts:
+            return self._paid_in_turn(row, columns)
         out: list[float] = []
         seen: set[int] = set()
         for i, f in enumerate(columns):
             if f < 0 or f in columns[:i] or not meter.bought_bits(np.array([f]))[0, row]:
                 out.append(0.0)
-                continue
-            if tariff is None:
-                out.append(float(self._account.each[f]))
                 continue
             minor = int(tariff.own[f])
             for d in set(tariff.needs[f]) - seen:
@@ -622,7 +597,7 @@ class Cells:
             out.append(to_units(minor))
         return out
 
-    def _paid_in_turn(self, tariff: Tariff, row: int, columns: Sequence[int]) -> list[float]:
+    def _paid_in_turn(self, row: int, columns: Sequence[int]) -> list[float]:
         """Of columns that orders fill: call by call, each column what it adds to its call."""
         asked = [np.array([f]) for f in dict.fromkeys(columns)]
         if self._calls is not None:
@@ -637,7 +612,7 @@ class Cells:
             before, filled = 0, owned
             for f in [f for f in call.tolist() if f >= 0 and f not in owned]:
                 wanted |= {f}
-                price, filled = tariff.priced(owned, wanted)
+                price, filled = self._tariff.priced(owned, wanted)
                 paid[f], before = paid.get(f, 0) + price - before, price
             owned |= filled
         return [to_units(paid.pop(f, 0)) for f in columns]

@@ -258,6 +258,14 @@ class Known:
         packed = np.packbits(dense, axis=1, bitorder="little").view("<u8")
         self.bits[at, lo:hi] = (self.bits[at, lo:hi] & ~mask) | packed
 
+    def there(self, features: Ints) -> Words:
+        """What is known of features: as a tariff asks for it (:class:`Holdings`)."""
+        return self.known[features]
+
+    def paid(self, which: Ints) -> Words:
+        """Where draws are paid."""
+        return self.known[self.n_features + which]
+
     def missing(self, columns: Ints, mask: Words) -> Words:
         """Rows of the mask on which each column is unknown: (k, W)."""
         return mask & ~self.known[columns]

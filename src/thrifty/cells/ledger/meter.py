@@ -8,7 +8,6 @@ What was paid for of arrays and frames without ids is owned for as long as the o
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from secrets import token_hex
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.array_types import Bools, Ints, Words
+from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources import Source
 from thrifty.typing import TableLike
 
@@ -77,19 +77,21 @@ class Owned:
         return int(np.bitwise_count(owned).sum())
 
 
-def absent_cells(present: Bools | None, follows: Mapping[int, Iterable[int]]) -> Words | None:
+def absent_cells(present: Bools | None, tariff: Tariff) -> Words | None:
     """The cells that are known not to exist, a bit per example: (N, W); None: nothing is known.
 
-    ``present``: (S, N) which exist. ``follows``: of features that are made of others, which;
-    without these there are none.
+    ``present``: (S, N) which exist. What follows from others by the price list does not exist
+    without them.
 
-    >>> bits = absent_cells(np.array([[True, False], [True, True]]), {0: [1]})
+    >>> import thrifty
+    >>> tariff = thrifty.PriceList([0, 1], derived={"a": ["b"]}).tariff(["a", "b"])
+    >>> bits = absent_cells(np.array([[True, False], [True, True]]), tariff)
     >>> bits.ravel().tolist()
     [1, 1]
     """
     if present is None:
         return None
-    n = len(present)
+    n, follows = len(present), tariff.follows
     columns = [kernels.mask_of_rows(np.flatnonzero(~column), n) for column in present.T]
     absent = np.array(columns, dtype=np.uint64)
     for _ in follows:  # one may follow from another that follows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -14,10 +14,9 @@ from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
-from thrifty.cells.ledger.plan import known_cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines
-from thrifty.cells.prices.money import Limits, to_units, total
+from thrifty.cells.prices.money import total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Holdings
 from thrifty.cells.sources.base import tiles_by_columns
@@ -29,19 +28,24 @@ from thrifty.typing import AnyArray
 class PaidAccount:
     """Cells that a provider is paid for, once, whichever task asks: reads, and buys what lacks."""
 
-    one_each = False
-    is_paid = True
-
     def __init__(
         self,
         source: CallableSource,
-        ledger: Ledger,
+        ledger: Ledger | None,
         prices: PricesLike,
         task: str,
         *,
         to_buy: bool = True,
         buyer: Buyer | None = None,
+        spend: float | None = None,
+        is_task: bool = True,
     ) -> None:
+        if ledger is None:
+            raise BadInput(
+                f"{source.name!r} costs, and is only read through a ledger, which pays for each "
+                "cell once: learn with life.learn, predict with life.predict(task, source) or, for "
+                "trees of other libraries, life.metered(model, source)."
+            )
         self.source, self.ledger, self.task, self._to_buy = source, ledger, task, to_buy
         self._buyer = buyer or ledger.open(source, prices, task, to_buy=to_buy)
         self.tariff, self.known = self._buyer.tariff, self._buyer.known
@@ -51,33 +55,13 @@ class PaidAccount:
         self._gaps: dict[int, Words] = {}
         owned = Owned(n, N)
         owned.bitmap = np.zeros_like(self.known.known[:N])
-        absent = absent_cells(source.present, self.tariff.follows)
+        absent = absent_cells(source.present, self.tariff)
         self.known.never(absent)
         self.meter = Meter(n, N, owned, absent)
         self._take_as_own()
-
-    @classmethod
-    def opened(
-        cls,
-        source: CallableSource,
-        prices: PricesLike,
-        ledger: Ledger | None,
-        task: str,
-        *,
-        spend: float | None,
-        is_task: bool,
-        to_buy: bool,
-    ) -> PaidAccount:
-        """Under the limits of the ledger's budget, and ``spend`` for this task alone."""
-        if ledger is None:
-            raise BadInput(
-                f"{source.name!r} costs, and is only read through a ledger, which pays for each "
-                "cell once: learn with life.learn, predict with life.predict(task, source) or, for "
-                "trees of other libraries, life.metered(model, source)."
-            )
-        made = cls(source, ledger, prices, task, to_buy=to_buy)
-        made.limit(partial(limits_of, spend=spend, is_task=is_task))
-        return made
+        asking = self._buyer.asking
+        asking.own = partial(limits_of, spend=spend, is_task=is_task)
+        asking.limits = asking.own(asking.limits)
 
     def _take_as_own(self) -> None:
         """What an earlier run of this task has paid, where it can be seen, is its own purchase."""
@@ -112,11 +96,8 @@ class PaidAccount:
         news, self._buyer.news = self._buyer.news, []
         return news
 
-    def cost(self) -> float:
+    def cost(self) -> int:
         """What this task has cost so far, earlier runs of it and late answers included."""
-        return to_units(self._cost())
-
-    def _cost(self) -> int:
         mine = self._buyer.spent
         if not self.task:
             return mine
@@ -135,11 +116,6 @@ class PaidAccount:
                 _, rows = self.known.place(purchase.block)
                 found += total(purchase.counted[rows >= 0])
         return found
-
-    def limit(self, own: Callable[[Limits], Limits]) -> None:
-        """Never spend more than this makes of the budget."""
-        self._buyer.asking.own = own
-        self._buyer.asking.limits = own(self._buyer.asking.limits)
 
     def left(self) -> int | None:
         """What may still be spent, in minor units; what is reserved may not."""
@@ -194,7 +170,7 @@ class PaidAccount:
     def lines(self) -> list[BillLine]:
         """What was paid for, line by line; what was before this reader was opened, as one."""
         found = Lines(self._buyer.lines.sorted())
-        before = self._cost() - self._buyer.spent
+        before = self.cost() - self._buyer.spent
         if before:
             found.add([BillLine("bought in an earlier try", 1, before)])
         return found.sorted()
@@ -285,7 +261,7 @@ class PaidAccount:
     def holdings(self, columns: Ints) -> Holdings:
         """What the ledger knows of these columns and of those that orders tie to them."""
         self.load(np.union1d(self.tariff.wanted(columns), self.tariff.tied))
-        return known_cells(self.known)
+        return self.known
 
     def owned_cells(self, only: Ints | None) -> int:
         """How many cells others have paid for, of the columns that were looked up."""

@@ -30,31 +30,13 @@ class Call:
         return Call(rows, self.features, self.orders)
 
 
-class _KnownCells:
-    """A ledger's knowledge as holdings."""
-
-    def __init__(self, known: Known) -> None:
-        self._known = known
-
-    def cells(self, features: Ints) -> Words:
-        return self._known.known[features]
-
-    def draws(self, which: Ints) -> Words:
-        return self._known.known[self._known.n_features + which]
-
-
-def known_cells(known: Known) -> _KnownCells:
-    """What a ledger knows, as a tariff asks for it."""
-    return _KnownCells(known)
-
-
 def plan_calls(
     features: Ints, mask: Words, known: Known, tariff: Tariff, limits: CallLimits
 ) -> list[Call]:
     """Calls that fill every missing cell of features x mask, each cell once."""
     if not tariff.parts and tariff.per_call is None:
         return _alone(tariff.wanted(features), mask, known, limits)
-    bill = tariff.bill(features, mask, known_cells(known))
+    bill = tariff.bill(features, mask, known)
     if tariff.per_call is not None:
         return [one for call in _row_by_row(bill, known, limits) for one in _to_each(call, tariff)]
     calls: list[Call] = []

@@ -34,10 +34,11 @@ def check_budget(
     if limits.per_task is not None:
         limits.check("task", needed, sum(pages.balance(task)), f"{whose} of task {task!r}")
     if limits.per_example is not None:
-        each = pages.example_costs(block_examples)
-        worst = int(np.argmax(np.where(costs > 0, each + costs, -1)))
-        name = pages.names("example", [int(block_examples[worst])])[0]
-        limits.check("example", int(costs[worst]), int(each[worst]), f" on example {name!r}")
+
+        def name(row: int) -> str:
+            return repr(pages.names("example", [int(block_examples[row])])[0])
+
+        limits.check_examples(costs, pages.example_costs(block_examples), name)
 
 
 def intend(pages: Pages, purchase: Purchase, limits: Limits) -> Purchase:

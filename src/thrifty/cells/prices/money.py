@@ -8,6 +8,7 @@ exact too.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, localcontext
 
@@ -188,6 +189,15 @@ class Limits:
             left=to_units(left),
             scope=scope,
         )
+
+    def check_examples(
+        self, costs: Ints, used: Ints, whose: Callable[[int], str] = lambda row: f"{row}"
+    ) -> None:
+        """The same of what is spent on each example: of those that cost now, the most expensive."""
+        if self.per_example is not None and len(costs):
+            worst = int(np.argmax(np.where(costs > 0, used + costs, -1)))
+            on = f" on example {whose(worst)}"
+            self.check("example", int(costs[worst]), int(used[worst]), on)
 
 
 @dataclass(frozen=True)

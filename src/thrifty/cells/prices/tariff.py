@@ -112,9 +112,11 @@ class PriceOfCells:
     def per_row(self, n: int) -> Ints:
         """What each of the n examples costs."""
         out = np.zeros(n, dtype=np.int64)
-        for price, words in [*zip(self.own.tolist(), self.fresh), *self.fees.values()]:
-            if price:
-                out += price * _unpacked(words, n)
+        some = max(1, (1 << 20) // max(n, 1))
+        for i in range(0, len(self.own), some):  # a wide table takes no table of prices
+            out += self.own[i : i + some] @ _unpacked(self.fresh[i : i + some], n)
+        for fee, words in self.fees.values():
+            out += fee * _unpacked(words, n)
         for filled in self.orders:
             out[filled.rows] += filled.choice.price
         return out if self.calls is None else out + self.calls
@@ -123,8 +125,8 @@ class PriceOfCells:
 class Holdings(Protocol):
     """What is there already, a bit per example."""
 
-    def cells(self, features: Ints) -> Words: ...
-    def draws(self, which: Ints) -> Words: ...
+    def there(self, features: Ints) -> Words: ...
+    def paid(self, which: Ints) -> Words: ...
 
 
 class OwnedCells:
@@ -142,12 +144,12 @@ class OwnedCells:
     ) -> None:
         self._tariff, self._owned, self._absent = tariff, cells, absent
 
-    def cells(self, features: Ints) -> Words:
+    def there(self, features: Ints) -> Words:
         owned = self._owned(features)
         absent = None if self._absent is None else self._absent(features)
         return owned if absent is None else owned | absent
 
-    def draws(self, which: Ints) -> Words:
+    def paid(self, which: Ints) -> Words:
         rows = [
             np.bitwise_or.reduce(self._owned(self._tariff.needing(d)), axis=0)
             for d in which.tolist()
@@ -280,7 +282,7 @@ class Tariff:
         ``calls``: with what asking costs by itself, each example in one call.
         """
         wanted = self.wanted(features)
-        missing = mask & ~holdings.cells(wanted)
+        missing = mask & ~holdings.there(wanted)
         fees: dict[int, tuple[int, Words]] = {}
         for i, f in enumerate(wanted.tolist()):
             for d in self.needs[f]:
@@ -288,11 +290,11 @@ class Tariff:
                 fees[d] = (fee, due | missing[i])
         if fees:
             which = np.array(sorted(fees), dtype=np.int64)
-            paid = holdings.draws(which)
+            paid = holdings.paid(which)
             for d, had in zip(which.tolist(), paid):
                 root = self.draws[d].root
                 if root >= 0:
-                    had = had | holdings.cells(np.array([root]))[0]
+                    had = had | holdings.there(np.array([root]))[0]
                 fees[d] = (fees[d][0], fees[d][1] & ~had)
         parts = self.part_of[wanted]
         plain = parts < 0
@@ -323,7 +325,7 @@ class Tariff:
         at = np.searchsorted(part.features, wanted).tolist()
         begun: Words = np.zeros((0, missing.shape[1]), dtype=np.uint64)
         if part.begins:
-            begun = holdings.draws(np.array(part.begins, dtype=np.int64)).copy()
+            begun = holdings.paid(np.array(part.begins, dtype=np.int64)).copy()
             for k, d in enumerate(part.begins):
                 if d in fees:  # due in any case: it is paid with the rest
                     begun[k] |= fees[d][1]
@@ -407,7 +409,8 @@ def _alike(columns: Words, rows: Ints) -> list[tuple[int, Ints]]:
 
 
 def _unpacked(words: Words, n: int) -> Ints:
-    return np.unpackbits(words.view(np.uint8), bitorder="little", count=n).astype(np.int64)
+    flat = np.ascontiguousarray(words).view(np.uint8)
+    return np.unpackbits(flat, axis=-1, bitorder="little", count=n).astype(np.int64)
 
 
 def prices_after(tariff: Tariff, asked: Sequence[int]) -> Floats:
@@ -447,7 +450,7 @@ def margins(tariff: Tariff, features: Ints, rows: Ints, n: int, holdings: Holdin
 
     The same as one bill per feature, for all features at once.
     """
-    lacks = kernels.unpack_columns(holdings.cells(features), rows) == 0
+    lacks = kernels.unpack_columns(holdings.there(features), rows) == 0
     paid = _paid(tariff, features, rows, holdings)
     out = np.zeros(lacks.shape)
     alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
@@ -492,12 +495,12 @@ def _paid(tariff: Tariff, features: Ints, rows: Ints, holdings: Holdings) -> dic
     if not len(which):
         return {}
     out = dict(
-        zip(which.tolist(), kernels.unpack_columns(holdings.draws(which), rows).T.astype(np.bool_))
+        zip(which.tolist(), kernels.unpack_columns(holdings.paid(which), rows).T.astype(np.bool_))
     )
     for d in which.tolist():
         root = tariff.draws[d].root
         if root >= 0:
             out[d] = out[d] | (
-                kernels.unpack_columns(holdings.cells(np.array([root])), rows)[:, 0] != 0
+                kernels.unpack_columns(holdings.there(np.array([root])), rows)[:, 0] != 0
             )
     return out
