@@ -122,7 +122,7 @@ def learn_blind(data: Patients, cells: float) -> dict[str, object]:
     life = thrifty.Lifetime(thrifty.Models())
     life.learn("died", Watched(data.source(data.X)), data.y, spend=cells * len(data.X))
     found = life.predict("died", data.source(data.X_test))
-    cost = data.tariff.price(np.zeros((1, bought.shape[1]), bool), bought)
+    cost = np.array([data.price((), np.flatnonzero(row).tolist()) for row in bought])
     asked = [data.names.index(n) for n, k in found.receipt.per_feature.items() if k]
     ap = data.ap(found.probabilities[:, 1])
     return {

@@ -12,7 +12,7 @@ import numpy as np
 
 from studies.measure import best_of
 from thrifty.cells.sources import Source
-from thrifty.cells.sources.packed_file import PackedFile
+from thrifty.cells.sources.packed_file import PackedSource
 from thrifty.lifetime import Lifetime
 from thrifty.packed import pack
 from thrifty.streams import trees
@@ -39,13 +39,13 @@ def _measure(folder: Path, n_examples: int, n_features: int) -> list[Json]:
     life.learn("first", Source.from_array(tasks[0].X, feature_names=_names(n_features)), tasks[0].y)
     size = f"{n_examples:,} x {n_features:,}"
     rows = [_row("pack from .npy", size, packing, None, f"{packed.bytes / 1e6:.1f} MB written")]
-    names = [f"x{i}" for i in np.random.default_rng(0).choice(n_features, 30, replace=False)]
+    some = np.random.default_rng(0).choice(n_features, 30, replace=False)
+    names = [f"x{i}" for i in some]
 
     def thirty() -> object:
-        file = PackedFile(packed.path)
-        return file.columns(file.find(names))
+        return PackedSource(packed.path).columns(some)
 
-    rows.append(_row("open, find and read 30 columns", size, best_of(thirty, 9).best,
+    rows.append(_row("open, and read 30 columns", size, best_of(thirty, 9).best,
                      _from_disk(packed.path, thirty), ""))  # fmt: skip
     parquet = _parquet(folder, tasks[1].X, names)
     if parquet is not None:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells.sources.checks import checked_names, default_names
-from thrifty.cells.sources.packed_file import FORMAT, VERSION, hash_name, seal_of
+from thrifty.cells.sources.packed_file import FORMAT, VERSION, seal_of
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, Json
 
@@ -310,15 +310,10 @@ class Writer:
 
     def _write_small(self, sums: NDArray[np.uint32]) -> None:
         texts = [name.encode() + b"\0" for name in self.names]
-        hashes = np.array([hash_name(text[:-1]) for text in texts], dtype="<u8")
-        order = np.argsort(hashes, kind="stable")
         small = {
             "kinds.bin": self.boolean.astype(np.uint8).tobytes(),
             "sums.bin": sums.tobytes(),
             "names.bin": b"".join(texts),
-            "ends.bin": np.cumsum([len(text) for text in texts]).astype("<i8").tobytes(),
-            "hashes.bin": hashes[order].tobytes(),
-            "places.bin": order.astype("<i8").tobytes(),
         }
         for name, data in small.items():
             (self._working / name).write_bytes(data)

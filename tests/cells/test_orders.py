@@ -68,10 +68,7 @@ def test_the_cheapest_orders_equal_trying_everything_on_1000_lists():
             for d in given["derived"]
             if parents_of(d, given["derived"]) <= owned and rng.random() < 0.5
         }
-        tariff = prices.tariff(names)
-        at = {n: i for i, n in enumerate(names)}
-        had, want = (np.isin(np.arange(len(names)), [at[f] for f in s]) for s in (owned, wanted))
-        found = tariff.price(had, want)[0]
+        found = prices.price(sorted(wanted), sorted(owned))
         assert found == by_trying_everything(given, wanted, owned), (given, wanted, owned)
 
 
@@ -141,15 +138,6 @@ def test_the_lists_of_the_other_sets_are_read():
     groups = PriceList.from_json(DATA / "turney_groups.json", part="heart", single=single)
     assert groups.price(["thal", "thalach"]) == 103.9
     assert groups.price(["exang", "slope", "oldpeak"]) == 89.3
-
-
-def test_rows_of_the_same_kind_are_priced_at_once():
-    prices = PriceList({"a": 3, "b": 3}, orders={"ab": (4, ["a", "b"])})
-    tariff = prices.tariff(["a", "b"])
-    owned = np.array([[0, 0], [1, 0], [1, 1], [0, 0]], dtype=bool)
-    assert tariff.price(owned, np.array([True, True])).tolist() == [4.0, 3.0, 0.0, 4.0]
-    assert tariff.price(np.zeros((1, 2), bool), owned).tolist() == [0.0, 3.0, 4.0, 0.0]
-    assert tariff.marginal.tolist() == [3.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -256,18 +244,14 @@ def test_the_ledger_and_a_count_in_memory_agree_on_random_lists(seed):
     prices = PriceList(**given)
     batches = {"concurrency": rng.randint(1, 3), "max_examples": rng.randint(1, 4)}
     provider, paid, free = both_ways(prices, IDS, names, **batches)
-    cost, tariff = 0.0, prices.tariff(names)
+    cost = 0.0
     for _ in range(4):
         rows = rng.sample(range(len(IDS)), rng.randint(1, 4))
         features = rng.sample(range(len(names)), rng.randint(1, len(names)))
-        owned = np.array(
-            [
-                [free.meter.touched[f, 0] >> np.uint64(r) & np.uint64(1) for f in range(len(names))]
-                for r in rows
-            ],
-            dtype=bool,
-        )
-        cost += tariff.price(owned, np.isin(np.arange(len(names)), features)).sum()
+        wanted = [names[f] for f in features]
+        for r in rows:
+            had = free.meter.touched[: len(names), 0] >> np.uint64(r) & np.uint64(1)
+            cost += prices.price(wanted, [names[f] for f in np.flatnonzero(had)])
         assert (paid.get(rows, features) == free.get(rows, features)).all()
         assert paid.receipt().cost == free.receipt().cost == cost
     assert paid.receipt().cells == free.receipt().cells

@@ -32,7 +32,7 @@ from click.testing import CliRunner
 import thrifty
 from tests.loops import AMPLE
 from thrifty import Source
-from thrifty.cells.sources.packed_file import PackedFile, seal_of
+from thrifty.cells.sources.packed_file import seal_of
 from thrifty.cli import app
 from thrifty.errors import PurchaseInDoubt, ThriftyError
 from thrifty.packed import pack
@@ -262,7 +262,6 @@ def use_packed(path: Path) -> None:
     source = Source.from_packed(path)
     _ = source.feature_names
     Cells(source).get(range(5), [0, 3, 6])
-    PackedFile(path).find(["c1", "real"])
 
 
 def a_packed_header(sound: Sound, place: Path, chance: random.Random) -> None:

@@ -8,7 +8,6 @@ from scipy import sparse
 import thrifty
 from tests.market import ledger, seller
 from thrifty import PriceList, Source
-from thrifty import packed as packing
 from thrifty.cells import as_source
 from thrifty.cells.bit_cells import Bit, BitCells
 from thrifty.cells.features import Match, match_features
@@ -21,15 +20,6 @@ from thrifty.errors import FeaturesChanged
 from thrifty.packed import pack
 from thrifty.protocol import Cells
 from thrifty.testing import FakeProvider
-
-
-def test_names_with_one_hash_are_told_apart(tmp_path, monkeypatch):
-    for module in (packed_file, packing):
-        monkeypatch.setattr(module, "hash_name", lambda name: 7)
-    frame = pytest.importorskip("pandas").DataFrame(np.eye(5, dtype=int), columns=list("abcde"))
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    packed = packed_file.PackedFile(pack(tmp_path / "x.csv", tmp_path / "x.cells").path)
-    assert packed.find(list("dbaec")).tolist() == [3, 1, 0, 4, 2]
 
 
 def test_the_points_of_a_purchase_come_in_their_order():
@@ -189,8 +179,8 @@ def test_a_task_that_goes_on_has_bought_what_it_bought():
 
 def test_what_is_all_boolean_is_known_without_a_look_at_the_file(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.eye(5))
-    packed = packed_file.PackedFile(pack(tmp_path / "x.npy", tmp_path / "x.cells").path)
-    monkeypatch.setattr(packed_file.PackedFile, "_small", None)
+    packed = packed_file.PackedSource(pack(tmp_path / "x.npy", tmp_path / "x.cells").path)
+    monkeypatch.setattr(packed_file.PackedSource, "_small", None)
     assert packed.boolean.all()
 
 

@@ -13,8 +13,8 @@ from scipy import sparse
 import thrifty
 from tests.shell import run
 from thrifty import packed as packing
-from thrifty.cells.sources.packed_file import PackedFile, seal_of
-from thrifty.errors import BadInput, DamagedFile, UnknownFeature
+from thrifty.cells.sources.packed_file import seal_of
+from thrifty.errors import BadInput, DamagedFile
 from thrifty.packed import pack
 
 pandas = pytest.importorskip("pandas")
@@ -84,15 +84,6 @@ def test_a_bit_per_boolean_cell(tmp_path):
     assert (tmp_path / "x.cells" / "bits.bin").stat().st_size == X.size / 8
 
 
-def test_names_are_found_without_reading_them_all(packed):
-    _, path = packed
-    file = PackedFile(path)
-    assert file.find(["x69", "x0", "x7"]).tolist() == [69, 0, 7]
-    assert "names" not in file.__dict__
-    with pytest.raises(UnknownFeature, match="none is named 'fever'"):
-        file.find(["fever"])
-
-
 def test_learning_from_a_packed_file_is_learning_from_its_table(tmp_path):
     stream = thrifty.streams.trees(4, 60, 2, 300, 3, random_state=1)
     plain = thrifty.Lifetime(thrifty.Trees(max_depth=4))
@@ -124,7 +115,7 @@ def test_an_altered_file_is_refused(packed, name):
         source.table()
 
 
-@pytest.mark.parametrize("name", ["bits.bin", "reals.bin", "sums.bin", "names.bin", "ends.bin"])
+@pytest.mark.parametrize("name", ["bits.bin", "reals.bin", "sums.bin", "names.bin"])
 def test_a_truncated_or_missing_file_is_refused_when_opened(packed, name):
     _, path = packed
     os.truncate(path / name, (path / name).stat().st_size - 1)

@@ -339,26 +339,6 @@ class Tariff:
             for choice, some in by_choice.items()
         ]
 
-    def price(self, owned: Bools, wanted: Bools) -> Floats:
-        """What each row pays for the wanted features, given those it owns: (n, N) Boolean tables.
-
-        In units of the currency. ``wanted`` may be one row for all. Rows of the same kind are
-        priced once, and the answers are kept.
-        """
-        owned = np.atleast_2d(np.asarray(owned, dtype=np.bool_))
-        wanted = np.atleast_2d(np.asarray(wanted, dtype=np.bool_))
-        n = max(len(owned), len(wanted))
-        both = np.hstack([np.broadcast_to(a, (n, a.shape[1])) for a in (owned, wanted)])
-        _, which, inverse = np.unique(
-            np.packbits(both, axis=1), axis=0, return_index=True, return_inverse=True
-        )
-        N = owned.shape[1]
-        out = np.empty(len(which))
-        for i, row in enumerate(both[which]):
-            had, want = np.flatnonzero(row[:N]), np.flatnonzero(row[N:])
-            out[i] = self.priced(frozenset(had.tolist()), frozenset(want.tolist()))[0] / UNIT
-        return out[inverse.ravel()]
-
     def priced(self, owned: Set, wanted: Set) -> tuple[int, Set]:
         """What features cost on one example, in minor units, and all that is there with them."""
         key = (owned, wanted)

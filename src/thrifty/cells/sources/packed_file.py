@@ -8,9 +8,6 @@ A folder of flat files, little-endian, memory-mapped:
     kinds.bin     a byte per feature: 1 Boolean, 0 real-valued
     sums.bin      a CRC-32 per column
     names.bin     the feature names, UTF-8, each ended by a zero byte
-    ends.bin      where each name ends
-    hashes.bin    64-bit hashes of the names, ascending, and
-    places.bin    the features they belong to: a name is found by bisection
 
 A column is checked when it is read, sizes when the file is opened; what does not fit is refused.
 """
@@ -21,7 +18,6 @@ import json
 import mmap
 import zlib
 from functools import cached_property
-from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
 
@@ -30,18 +26,15 @@ import numpy as np
 from thrifty import kernels
 from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.sources.base import Source
-from thrifty.errors import DamagedFile, UnknownFeature
+from thrifty.errors import DamagedFile
 from thrifty.kernels import words_for
 from thrifty.typing import AnyArray, JsonLike
 from thrifty.untrusted import readable
 
 FORMAT, VERSION = "thrifty packed cells", 1
-_SMALL = ("kinds.bin", "sums.bin", "names.bin", "ends.bin", "hashes.bin", "places.bin")
-
-
-def hash_name(name: bytes) -> int:
-    """Eight bytes that tell names apart, the same on every machine."""
-    return int.from_bytes(blake2b(name, digest_size=8).digest(), "little")
+_FILES = {"kinds.bin", "sums.bin", "names.bin", "bits.bin", "reals.bin"}
+#: an index of the names, which earlier versions wrote
+_OF_OLD = {"ends.bin", "hashes.bin", "places.bin"}
 
 
 def seal_of(meta: JsonLike) -> int:
@@ -50,16 +43,22 @@ def seal_of(meta: JsonLike) -> int:
     return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
 
 
-class PackedFile:
+class PackedSource(Source):
     """An opened packed file; nothing but its few numbers is read before it is asked for."""
+
+    named = True
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         with readable(f"the packed file {self.path}", DamagedFile):
             self._open(_read_meta(self.path))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """On another worker: the same folder, opened there."""
+        return PackedSource, (str(self.path.absolute()),)
+
     def _open(self, meta: JsonLike) -> None:
-        self.n_examples, self.n_features, self.n_boolean = _sizes(meta, self.path)
+        self.n_examples, self._n_features, self.n_boolean = _sizes(meta, self.path)
         self.words = words_for(self.n_examples)
         self._checksums: dict[str, int] = meta["checksums"]
         self._check_sizes(meta)
@@ -72,11 +71,11 @@ class PackedFile:
         )
 
     def _check_sizes(self, meta: JsonLike) -> None:
-        n = self.n_features
-        sizes = {**meta["sizes"], "sums.bin": 4 * n, "hashes.bin": 8 * n, "places.bin": 8 * n,
-                 "ends.bin": 8 * n, "kinds.bin": n, "bits.bin": 8 * self.n_boolean * self.words,
-                 "reals.bin": 8 * (n - self.n_boolean) * self.n_examples}  # fmt: skip
-        if set(sizes) - {*_SMALL, "bits.bin", "reals.bin"}:
+        n, n_reals = self.n_features, self.n_features - self.n_boolean
+        sizes = {**meta["sizes"], "sums.bin": 4 * n, "kinds.bin": n}
+        sizes["bits.bin"] = 8 * self.n_boolean * self.words
+        sizes["reals.bin"] = 8 * n_reals * self.n_examples
+        if set(sizes) - _FILES - _OF_OLD:
             raise ValueError(f"it names files that are none of its own: {sorted(sizes)}")
         for name, size in sizes.items():
             file = self.path / name
@@ -96,12 +95,6 @@ class PackedFile:
             room._mmap.madvise(mmap.MADV_RANDOM)  # type: ignore[attr-defined]
         return room
 
-    def expect_everything(self) -> None:
-        """All columns are going to be read, one after the other."""
-        for room in (self._bits, self._reals):
-            if isinstance(room, np.memmap) and hasattr(mmap, "MADV_SEQUENTIAL"):
-                room._mmap.madvise(mmap.MADV_SEQUENTIAL)  # type: ignore[attr-defined]
-
     def _small(self, name: str) -> bytes:
         """A small file as a whole, checked."""
         data = (self.path / name).read_bytes()
@@ -112,8 +105,12 @@ class PackedFile:
             )
         return data
 
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
     @cached_property
-    def boolean(self) -> Bools:
+    def boolean(self) -> Bools:  # type: ignore[override]
         """Which features are Boolean."""
         if self.n_boolean == self.n_features:
             return np.ones(self.n_features, dtype=np.bool_)
@@ -132,7 +129,7 @@ class PackedFile:
         return np.where(boolean, np.cumsum(boolean), np.cumsum(~boolean)) - 1
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """All feature names, in order."""
         with readable(f"the packed file {self.path}", DamagedFile):
             names = tuple(self._small("names.bin").decode().split("\0")[:-1])
@@ -140,35 +137,14 @@ class PackedFile:
                 raise ValueError(f"{len(set(names))} names for {self.n_features} features")
         return names
 
-    def find(self, names: list[str]) -> Ints:
-        """The features of these names, without reading the other names."""
-        with readable(f"the packed file {self.path}", DamagedFile):
-            return self._find(names)
-
-    def _find(self, names: list[str]) -> Ints:
-        n = self.n_features
-        hashes = np.memmap(self.path / "hashes.bin", dtype="<u8", mode="r", shape=(n,))
-        places = np.memmap(self.path / "places.bin", dtype="<i8", mode="r", shape=(n,))
-        ends = np.memmap(self.path / "ends.bin", dtype="<i8", mode="r", shape=(n,))
-        texts = np.memmap(self.path / "names.bin", dtype=np.uint8, mode="r")
-        wanted = np.array([hash_name(name.encode()) for name in names], dtype=np.uint64)
-        found = np.empty(len(names), dtype=np.int64)
-        for i, (name, at) in enumerate(zip(names, np.searchsorted(hashes, wanted).tolist())):
-            while at < n and hashes[at] == wanted[i]:
-                place = int(places[at])
-                if not 0 <= place < n:
-                    raise ValueError(f"a name at place {place} of {n}")
-                start = int(ends[place - 1]) if place else 0
-                if texts[start : int(ends[place]) - 1].tobytes() == name.encode():
-                    found[i] = place
-                    break
-                at += 1
-            else:
-                raise UnknownFeature(
-                    f"{self.path} has {n:,} features and none is named {name!r}; the first is "
-                    f"{self.names[0]!r}."
-                )
-        return found
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
+        boolean = self.boolean[features]
+        if boolean.all():
+            return np.asarray(kernels.unpack_columns(self.columns(features), rows))
+        out = np.empty((len(rows), len(features)))
+        out[:, boolean] = kernels.unpack_columns(self.columns(features[boolean]), rows)
+        out[:, ~boolean] = self.reals(features[~boolean])[:, rows].T
+        return out
 
     def columns(self, features: Ints) -> Words:
         """Boolean features packed over the examples: (k, W), each checked."""
@@ -185,11 +161,18 @@ class PackedFile:
         self._check(block, features)
         return np.asarray(block, dtype=np.float64)
 
+    def tiles(self) -> Words:
+        if hasattr(mmap, "MADV_SEQUENTIAL"):  # all columns, one after the other
+            for room in (self._bits, self._reals):
+                if isinstance(room, np.memmap):
+                    room._mmap.madvise(mmap.MADV_SEQUENTIAL)  # type: ignore[attr-defined]
+        return super().tiles()
+
     def _check(self, block: AnyArray, features: Ints) -> None:
         expected = self._sums[features].tolist()
         for i, row in enumerate(np.ascontiguousarray(block).view(np.uint8)):
             if zlib.crc32(row) != expected[i]:
-                name = self.names[int(features[i])]
+                name = self.feature_names[int(features[i])]
                 raise DamagedFile(
                     f"column {name!r} of {self.path} was altered: its checksum is not the one "
                     "written with it. Pack the data again, or fetch the file again."
@@ -231,43 +214,3 @@ def _read_meta(path: Path) -> JsonLike:
     if seal != seal_of(meta):
         raise DamagedFile(f"{path / 'meta.json'} was altered. Pack the data again.")
     return meta
-
-
-class PackedSource(Source):
-    """A folder of ``thrifty store pack``; columns are read, and checked, when they are asked."""
-
-    named = True
-
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self.file = PackedFile(path)
-        self.n_examples = self.file.n_examples
-        self.boolean = self.file.boolean
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """On another worker: the same folder, opened there."""
-        return PackedSource, (str(self.file.path.absolute()),)
-
-    @property
-    def n_features(self) -> int:
-        return self.file.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.file.names
-
-    def read(self, rows: Ints, features: Ints) -> AnyArray:
-        boolean = self.boolean[features]
-        if boolean.all():
-            return np.asarray(kernels.unpack_columns(self.file.columns(features), rows))
-        out = np.empty((len(rows), len(features)))
-        bits = self.file.columns(features[boolean])
-        out[:, boolean] = kernels.unpack_columns(bits, rows)
-        out[:, ~boolean] = self.file.reals(features[~boolean])[:, rows].T
-        return out
-
-    def columns(self, features: Ints) -> Words:
-        return self.file.columns(features)
-
-    def tiles(self) -> Words:
-        self.file.expect_everything()
-        return super().tiles()
