@@ -496,10 +496,9 @@ class Cells:
 
     def owns_any_of(self, row: int) -> bool:
         """Whether something of an example was paid for before this reader was opened."""
+        word, bit = row >> 6, np.uint64(1 << (row & 63))
         owned = self.meter.owned
-        if owned.everything or not len(owned.bitmap):
-            return owned.everything
-        return bool((owned.bitmap[:, row >> 6] >> np.uint64(row & 63) & np.uint64(1)).any())
+        return owned.everything or bool((owned.bitmap[:, word : word + 1] & bit).any())
 
     # What went through, and what it has cost.
 

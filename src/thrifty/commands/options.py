@@ -108,6 +108,7 @@ _IN_COMMANDS = (
     (r"na=\[([^\]]*)\]", _codes),
     (r"bring them as texts: y\.astype\(str\)", "say --kinds 'LABEL=category'"),
     (r"([Ll])eave (it|them) out with features=( or without=)?", r"\1eave \2 out with --without"),
+    (r"([Ll])eave the column out", r"\1eave it out with --without"),
     (r"in prices=", "under prices: in a task file"),
     (r"features=\[\.\.\.\] or --without", "--without"),
     (r"features=\[\.\.\.\] says otherwise", "--feature says otherwise"),

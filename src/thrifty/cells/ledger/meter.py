@@ -192,21 +192,26 @@ class Meter:
         known = self.settled(features)
         return np.asarray(kernels.rows_of_mask(np.bitwise_and.reduce(known, axis=0)))
 
+    def _all_or(self, everything: bool, bits: Words, features: Ints) -> Words:
+        """Some of these bits; all where it is everything, none where nothing is laid out."""
+        if everything or not len(bits):
+            fill = ~np.uint64(0) if everything else np.uint64(0)
+            return np.full((len(features), kernels.words_for(self.n_examples)), fill)
+        return np.asarray(bits[features])
+
+    def looked_at(self, features: Ints) -> Words:
+        """Where each feature was touched by this task: (k, W)."""
+        return self._all_or(self.everything, self.touched, features)
+
     def owned_before(self, features: Ints) -> Words:
         """Where each feature was owned when this task began: (k, W)."""
-        if self.owned.everything or not self._owned_before.shape[0]:
-            shape = (len(features), kernels.words_for(self.n_examples))
-            return np.full(shape, ~np.uint64(0) if self.owned.everything else np.uint64(0))
-        return np.asarray(self._owned_before[features])
+        return self._all_or(self.owned.everything, self._owned_before, features)
 
     def had(self, features: Ints) -> Words:
         """Where each feature is bought by this task or owned from before: (k, W)."""
-        if self.everything or self.owned.everything:
-            shape = (len(features), kernels.words_for(self.n_examples))
-            return np.full(shape, ~np.uint64(0))
-        if not self._owned_before.shape[0]:
-            return self.touched[features]
-        return np.asarray(self.touched[features] | self._owned_before[features])
+        if not (self._owned_before.shape[0] or self.owned.everything):
+            return self.looked_at(features)
+        return self.looked_at(features) | self.owned_before(features)
 
     def lacking(self, features: Ints) -> Words | None:
         """Where each feature is known not to exist: (k, W); None where nothing is known of that."""
@@ -216,9 +221,8 @@ class Meter:
         """How many cells are known not to exist; with ``features``, of these alone."""
         if self._absent is None:
             return 0
-        return int(
-            np.bitwise_count(self._absent[slice(None) if features is None else features]).sum()
-        )
+        some = self._absent if features is None else self._absent[features]
+        return int(np.bitwise_count(some).sum())
 
     def settled(self, features: Ints) -> Words:
         """Where nothing is due for a feature: it is had, or known not to exist."""
@@ -227,34 +231,18 @@ class Meter:
 
     def bought_bits(self, features: Ints) -> NDArray[np.uint8]:
         """Which examples these features were bought on by this task: (k, S), 0 or 1."""
-        words = kernels.words_for(self.n_examples)
-        if self.owned.everything:
-            return np.zeros((len(features), self.n_examples), dtype=np.uint8)
-        if self.everything:
-            bought = np.full((len(features), words), ~np.uint64(0))
-        else:
-            bought = self.touched[features]
-        if self._owned_before.shape[0]:
-            bought = bought & ~self._owned_before[features]
-        return self._unpacked(bought)
+        return self._unpacked(self.looked_at(features) & ~self.owned_before(features))
 
     def bought_per_example(self) -> Ints:
         """How many cells this task bought on each example."""
-        return np.asarray(
-            self.bought_bits(np.flatnonzero(self._bought)).sum(axis=0, dtype=np.int64)
-        )
+        bits = self.bought_bits(np.flatnonzero(self._bought))
+        return np.asarray(bits.sum(axis=0, dtype=np.int64))
 
     def first_bits(self, features: Ints) -> NDArray[np.uint8]:
         """Examples on which this task was the first to buy one of these features: 0 or 1."""
-        if self.owned.everything or not len(features):
-            return np.zeros(self.n_examples, dtype=np.uint8)
-        had = np.zeros((1, kernels.words_for(self.n_examples)), dtype=np.uint64)
-        if self._owned_before.shape[0]:
-            had = np.bitwise_or.reduce(self._owned_before[features], axis=0)[None]
-        touched = ~np.zeros_like(had)
-        if not self.everything:
-            touched = np.bitwise_or.reduce(self.touched[features], axis=0)[None]
-        return np.asarray(self._unpacked(touched & ~had)[0])
+        looked_at, before = self.looked_at(features), self.owned_before(features)
+        either = [np.bitwise_or.reduce(bits, axis=0)[None] for bits in (looked_at, before)]
+        return np.asarray(self._unpacked(either[0] & ~either[1])[0])
 
     def _unpacked(self, words: Words) -> NDArray[np.uint8]:
         flat = np.ascontiguousarray(words).view(np.uint8)
@@ -266,16 +254,10 @@ class Meter:
             return int(kernels.largest_in_planes(self._planes))
         if self.owned.everything:
             return 0
-        if not self._owned_before.shape[0]:
-            return self.n_features
-        return self.n_features - self._fewest_owned()
-
-    def _fewest_owned(self) -> int:
-        counts = np.zeros(self.n_examples, dtype=np.int64)
-        for column in self._owned_before:
-            bits = np.unpackbits(column.view(np.uint8), bitorder="little")
-            counts += bits[: self.n_examples]
-        return int(counts.min())
+        owned = np.zeros(self.n_examples, dtype=np.int64)
+        for column in self._owned_before:  # a wide table takes no table of bits
+            owned += self._unpacked(column[None])[0]
+        return self.n_features - int(owned.min())
 
 
 class PartOwned(Owned):

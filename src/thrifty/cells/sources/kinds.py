@@ -144,7 +144,7 @@ def _read_column(
     if values.dtype.kind in "SV" or values.dtype.kind == "c":
         raise BadInput(
             f"every feature must hold numbers, Booleans or categories; {name!r} holds "
-            f"{values.dtype} values. Decode or convert it first, or leave it out with features=."
+            f"{values.dtype} values. Decode or convert it first, or leave the column out."
         )
     before = values
     values = values if na is None else without_na(values, name, na)
@@ -267,7 +267,7 @@ def _inferred(listed: list[object], gaps: Bools, name: str) -> str:
     if odd is not None:
         raise BadInput(
             f"a category must be text or a number; {name!r} holds a {type(odd).__name__} "
-            f"({odd!r:.40}). Turn it into text, or leave it out with features=."
+            f"({odd!r:.40}). Turn it into text, or leave the column out."
         )
     texts = [v for v in there if isinstance(v, str)]
     if 0.5 * len(there) < sum(map(is_date_text, texts)):
@@ -285,7 +285,7 @@ def _inferred(listed: list[object], gaps: Bools, name: str) -> str:
     if different > 50 and different > 0.5 * len(there):  # most of them on one row
         raise BadInput(
             f"{name!r} looks like free text or an identifier: {different} different texts on "
-            f"{len(there)} examples. Leave it out with features=, make features of it, or, if it "
+            f"{len(there)} examples. Leave the column out, make features of it, or, if it "
             f"is a category all the same, say kinds={{{name!r}: 'category'}}."
         )
     return "category"
@@ -316,7 +316,7 @@ def _is_date(value: object) -> bool:
 def _a_date(name: str) -> BadInput:
     return BadInput(
         f"{name!r} holds dates or times, which are not used as features. Turn it into a number "
-        "(days since an event, hour of the day, age), or leave it out with features=."
+        "(days since an event, hour of the day, age), or leave the column out."
     )
 
 
