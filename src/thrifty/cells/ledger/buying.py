@@ -90,13 +90,10 @@ class Buyer:
     def buy(self, features: Ints, mask: Words) -> None:
         """Make every cell of features x mask known, buying what is not."""
         needed_packages()
-        self.replay(None, self._lacking(features, mask))
         from anyio.from_thread import start_blocking_portal
 
-        self.ledger.save_unsaved()
-        self._stopping, self._leave = False, None
         with start_blocking_portal() as portal:
-            running = portal.start_task_soon(self._run, features, mask)
+            running = portal.start_task_soon(self.bought, features, mask)
             try:
                 running.result()
             except BaseException:
@@ -105,11 +102,11 @@ class Buyer:
                 if self._leave is not None:
                     raise self._leave from None
                 raise
-        self._check_answered(features, mask)
 
     async def bought(self, features: Ints, mask: Words) -> None:
         """The same inside an event loop that runs already."""
-        self.replay(None, self._lacking(features, mask))
+        lacking = np.bitwise_or.reduce(self.known.missing(features, mask), axis=0)
+        self.replay(None, lacking)
         self.ledger.save_unsaved()
         self._stopping, self._leave = False, None
         await self._run(features, mask)
@@ -136,10 +133,6 @@ class Buyer:
             )
         with suppress(Exception):
             running.result(patience)
-
-    def _lacking(self, features: Ints, mask: Words) -> Words:
-        """Rows of the mask that lack one of the features."""
-        return np.asarray(np.bitwise_or.reduce(self.known.missing(features, mask), axis=0))
 
     def _check_answered(self, features: Ints, mask: Words) -> None:
         """The last word: no value is read from a cell that was not answered."""

@@ -17,18 +17,13 @@ from typing import Any, cast
 import numpy as np
 
 from thrifty.array_types import Ints, Numbers
+from thrifty.cells.ledger import compacted
 from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.categories import agree_on_categories
-from thrifty.cells.ledger.compacted import (
-    Gap,
-    compact,
-    compact_predictions,
-    forget_gaps,
-    known_gaps,
-)
+from thrifty.cells.ledger.compacted import Gap, forget_gaps, known_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
@@ -476,13 +471,10 @@ class Ledger:
                     raise
                 # another ledger: its trouble is not ours
 
-    def compact(self, pages: Pages, task: str) -> None:
-        """Move a finished task's purchases into columns."""
-        compact(pages, task)
-
-    def compact_predictions(self, pages: Pages, cells: int) -> None:
-        """Move into columns what ended predictions bought; the last of them so many cells."""
-        compact_predictions(pages, cells)
+    #: move a finished task's purchases into columns
+    compact = staticmethod(compacted.compact)
+    #: and what ended predictions bought; the last of them so many cells
+    compact_predictions = staticmethod(compacted.compact_predictions)
 
 
 def _take_over(pages: Pages, source: CallableSource) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +94,11 @@ class _Reader:
         self.labels.add(label)
         return minor
 
+    def _place(self, name: str, what: str) -> int:
+        if name not in self.at:
+            raise BadInput(f"{what} names {name!r}, which is no feature here.")
+        return self.at[name]
+
     # -- derived features ---------------------------------------------------------------------
 
     def _parents(self) -> dict[str, tuple[tuple[str, ...], Derive | None]]:
@@ -117,26 +123,14 @@ class _Reader:
                     "features. Add it to the features."
                 )
             out[name] = (tuple(dict.fromkeys(several)), function)
-        self._no_circles(out)
+        try:
+            TopologicalSorter({name: parents for name, (parents, _) in out.items()}).prepare()
+        except CycleError as error:
+            circle = " <- ".join(reversed(error.args[1]))
+            raise BadInput(
+                f"derived features go round in a circle: {circle}. Say which of them is bought."
+            ) from error
         return out
-
-    def _no_circles(self, parents: Mapping[str, tuple[tuple[str, ...], object]]) -> None:
-        done: set[str] = set()
-
-        def visit(name: str, path: tuple[str, ...]) -> None:
-            if name in path:
-                circle = " <- ".join((*path[path.index(name) :], name))
-                raise BadInput(
-                    f"derived features go round in a circle: {circle}. Say which of them is bought."
-                )
-            if name in done or name not in parents:
-                return
-            for parent in parents[name][0]:
-                visit(parent, (*path, name))
-            done.add(name)
-
-        for name in parents:
-            visit(name, ())
 
     def _ancestors(self, name: str, parents: JsonLike) -> list[str]:
         """What is bought for a derived feature: its parents that are not derived themselves."""
@@ -201,8 +195,7 @@ class _Reader:
             if not members:
                 raise BadInput(f"order {name!r} fills nothing; name its features.")
             for feature in members:
-                if feature not in self.at:
-                    raise BadInput(f"order {name!r} names {feature!r}, which is no feature here.")
+                self._place(feature, f"order {name!r}")
                 if feature in self.list.derived:
                     raise BadInput(
                         f"order {name!r} fills {feature!r}, which is derived and free once its "
@@ -248,10 +241,7 @@ class _Reader:
         fee, features = members_of(given)
         if not features:
             raise BadInput(f"fee {name!r} is paid for nothing; name its features.")
-        for feature in features:
-            if feature not in self.at:
-                raise BadInput(f"fee {name!r} names {feature!r}, which is no feature here.")
-        members = tuple(dict.fromkeys(self.at[f] for f in features))
+        members = tuple(dict.fromkeys(self._place(f, f"fee {name!r}") for f in features))
         for m in members:
             self.needs[m].append(len(self.draws))
         self.draws.append(Draw(str(name), self._amount(fee, f"fee of {name}"), members))
@@ -273,9 +263,7 @@ class _Reader:
                 )
             more: dict[int, int] = {}
             for name, price in given.items():
-                if name not in self.at:
-                    raise BadInput(f"discount {group!r} names {name!r}, which is no feature here.")
-                f = self.at[name]
+                f = self._place(name, f"discount {group!r}")
                 if name in grouped or name in parents or not self.sold[f]:
                     why = "is in two groups" if name in grouped else "is not sold alone"
                     raise BadInput(f"discount {group!r} is for {name!r}, which {why}.")
@@ -312,7 +300,7 @@ class _Reader:
         tied = {f for _, _, fills in offers for f in fills} | {f for g in first.values() for f in g}
         offers += [(-1, int(self.own[f]), frozenset([f])) for f in sorted(tied) if self.sold[f]]
         begins = [self._begins(draw, fills, first) for draw, _, fills in offers]
-        for features in _components(tied, offers, begins):
+        for features in _components([fills for _, _, fills in offers], begins):
             mine = [i for i, (_, _, fills) in enumerate(offers) if fills <= features]
             self._part(features, [(*offers[i], begins[i]) for i in mine])
         for f in tied:
@@ -367,14 +355,13 @@ class _Reader:
             return out
         by_name = given if isinstance(given, Mapping) else dict.fromkeys(self.names, given)
         for name, span in by_name.items():
-            if name not in self.at:
-                raise BadInput(f"valid_for names {name!r}, which is no feature here.")
+            f = self._place(name, "valid_for")
             seconds = span.total_seconds() if isinstance(span, timedelta) else span
             if not isinstance(seconds, int | float) or not seconds > 0:
                 raise BadInput(
                     f"valid_for must be seconds or a timedelta, above 0; got {span!r} for {name!r}."
                 )
-            out[self.at[name]] = seconds
+            out[f] = seconds
         for name in parents:
             # what comes from an expired test is expired too
             for parent in self._ancestors(name, parents):
@@ -384,26 +371,11 @@ class _Reader:
         return out
 
 
-def _components(
-    tied: set[int], offers: list[tuple[int, int, frozenset[int]]], begins: list[dict[int, int]]
-) -> list[frozenset[int]]:
+def _components(fills: list[frozenset[int]], begins: list[dict[int, int]]) -> list[frozenset[int]]:
     """Features that share an order, or orders that may begin the same thing."""
-    group = {f: f for f in tied}
-
-    def find(f: int) -> int:
-        while group[f] != f:
-            group[f] = group[group[f]]
-            f = group[f]
-        return f
-
-    begun: dict[int, int] = {}
-    for (_, _, fills), begin in zip(offers, begins):
-        some = min(fills)
-        for f in fills:
-            group[find(f)] = find(some)
-        for d in begin:
-            group[find(begun.setdefault(d, some))] = find(some)
-    out: dict[int, set[int]] = {}
-    for f in sorted(tied):
-        out.setdefault(find(f), set()).add(f)
-    return [frozenset(part) for part in out.values()]
+    groups: list[set[int]] = []
+    for some, begin in zip(fills, begins):
+        mine = {*some, *(-1 - d for d in begin)}
+        met = [group for group in groups if not group.isdisjoint(mine)]
+        groups = [group for group in groups if group.isdisjoint(mine)] + [mine.union(*met)]
+    return sorted((frozenset(f for f in group if f >= 0) for group in groups), key=min)

@@ -367,25 +367,13 @@ class Tariff:
 
 def _alike(columns: Words, rows: Ints) -> list[tuple[int, Ints]]:
     """Rows that show the same bits in all columns: (the bits as a number, the rows)."""
-    groups = [(0, rows)]
-    for i, column in enumerate(columns):
-        bits = kernels.unpack_columns(column[None, :], rows)[:, 0].astype(np.bool_)
-        if not bits.any():
-            continue
-        if bits.all():
-            groups = [(number | 1 << i, some) for number, some in groups]
-            continue
-        shown = np.zeros(int(rows[-1]) + 1, dtype=np.bool_)
-        shown[rows] = bits
-        split: list[tuple[int, Ints]] = []
-        for number, some in groups:
-            yes = shown[some]
-            if yes.any():
-                split.append((number | 1 << i, some[yes]))
-            if not yes.all():
-                split.append((number, some[~yes]))
-        groups = split
-    return groups
+    bits = kernels.unpack_columns(columns, rows)
+    packed = np.packbits(bits.astype(np.bool_), axis=1)
+    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    return [
+        (sum(1 << i for i in np.flatnonzero(bits[one]).tolist()), rows[which.ravel() == k])
+        for k, one in reversed(list(enumerate(first.tolist())))
+    ]
 
 
 def _unpacked(words: Words, n: int) -> Ints:

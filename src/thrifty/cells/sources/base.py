@@ -356,9 +356,11 @@ class Source(ABC):
         values : str
             "fixed" or "newest", as in :meth:`from_array`
         """
-        from thrifty.cells.sources.sql import sql_source
+        from thrifty.cells.sources.sql import URL, DuckDBSource, SqlSource
 
-        made = sql_source(
+        of_duckdb = isinstance(database, str) and database.startswith(URL)
+        kind: Any = DuckDBSource if of_duckdb else SqlSource
+        made: Source = kind(
             database,
             table,
             id=id,
@@ -596,7 +598,24 @@ def as_source(
     ``lazily``: columns of a frame that the learner cannot read are noted in ``source.unread``, with
     the error for whoever needs them.
     """
-    source = _as_source(X, allow_missing, kinds, lazily, na)
+    source: Source
+    if isinstance(X, Source):
+        if kinds is not None:
+            raise BadInput(
+                "a Source says what its features are when it is made: give it kinds= there."
+            )
+        source = X
+    elif _is_frame(X):
+        source = Source.from_frame(
+            X, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na
+        )
+    elif isinstance(X, str | bytes):
+        raise BadInput(
+            f"X must be an array, a frame, a scipy sparse matrix or a Source; got the text {X!r}. "
+            "Read the file first, or use a Source.from_... constructor."
+        )
+    else:
+        source = Source.from_array(X, allow_missing=allow_missing, kinds=kinds, na=na)
     if not source.categories or categories:
         return source
     errors = {
@@ -618,22 +637,3 @@ def _no_categories(name: str) -> BadInput:
 
 def _is_frame(X: object) -> TypeGuard[FrameLike]:
     return hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
-def _as_source(
-    X: TableLike, allow_missing: bool, kinds: KindsLike, lazily: bool, na: NaLike
-) -> Source:
-    if isinstance(X, Source):
-        if kinds is not None:
-            raise BadInput(
-                "a Source says what its features are when it is made: give it kinds= there."
-            )
-        return X
-    if _is_frame(X):
-        return Source.from_frame(X, allow_missing=allow_missing, kinds=kinds, lazily=lazily, na=na)
-    if isinstance(X, str | bytes):
-        raise BadInput(
-            f"X must be an array, a frame, a scipy sparse matrix or a Source; got the text {X!r}. "
-            "Read the file first, or use a Source.from_... constructor."
-        )
-    return Source.from_array(X, allow_missing=allow_missing, kinds=kinds, na=na)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,24 +34,15 @@ if TYPE_CHECKING:
 _KEPT = 512 * 2**20
 
 
-class ToldColumns(TypedDict, total=False):
-    """What a user says of the columns of a table."""
-
-    allow_missing: bool
-    kinds: KindsLike
-
-
-class ChosenColumns(ToldColumns, total=False):
-    """And which of them are features."""
-
-    features: Sequence[str] | None
-    without: Collection[str]
-
-
 class ColumnSource(Source):
-    """A source whose columns are fetched when they are first needed, and kept."""
+    """A source whose columns are fetched when they are first needed, and kept.
+
+    Of a table that may not fit into memory, what is looked at of numbers is read and not kept.
+    """
 
     named = True
+    #: whether columns of numbers may be read on some rows: by :meth:`numbers_of`
+    by_rows = True
 
     def __init__(
         self,
@@ -110,13 +101,11 @@ class ColumnSource(Source):
     def fetch(self, names: Sequence[str]) -> Sequence[Sequence[object] | AnyArray]:
         """Whole columns, one per name, in the order of the examples."""
 
-    def _load(self, features: Ints) -> None:
-        missing = [f for f in dict.fromkeys(features.tolist()) if f not in self._table]
-        if not missing:
-            return
-        columns = self.fetch([self.feature_names[f] for f in missing])
-        for f, column in zip(missing, columns, strict=True):
-            self._table[f] = self._checked(f, column)
+    def _load(self, missing: Sequence[int]) -> None:
+        if missing:
+            columns = self.fetch([self.feature_names[f] for f in missing])
+            for f, column in zip(missing, columns, strict=True):
+                self._table[f] = self._checked(f, column)
 
     def _checked(self, f: int, column: object) -> Floats:
         name = self.feature_names[f]
@@ -158,33 +147,17 @@ class ColumnSource(Source):
             )
         return values
 
-    def read(self, rows: Ints, features: Ints) -> AnyArray:
-        self._load(features)
-        out = np.empty((len(rows), len(features)))
-        for j, f in enumerate(features.tolist()):
-            out[:, j] = self._table[f][rows]
-        return out
-
-    def columns(self, features: Ints) -> Words:
-        for f in features.tolist():
-            if f not in self._packed:
-                self._packed[f] = super().columns(np.array([f]))[0]
-        return np.array([self._packed[f] for f in features.tolist()], dtype=np.uint64)
-
-
-class LongColumnSource(ColumnSource):
-    """A table that may not fit into memory: of numbers, what is looked at is read and not kept."""
-
-    @abstractmethod
     def numbers_of(self, features: Sequence[int], rows: Ints) -> Sequence[Floats]:
         """Columns of numbers on some rows, NaN for gaps."""
+        raise NotImplementedError
 
     def read(self, rows: Ints, features: Ints) -> AnyArray:
-        if 8 * self.n_examples * self.n_features <= _KEPT:
-            return super().read(rows, features)
-        # what a word stands for, the whole column says
-        whole = [f for f in features.tolist() if f in self._table or self._has_words(f)]
-        self._load(np.array(whole, dtype=np.int64))
+        whole = dict.fromkeys(features.tolist())
+        if self.by_rows and 8 * self.n_examples * self.n_features > _KEPT:
+            # what a word stands for, the whole column says
+            some = self._found.keys() | {f for f in whole if self.feature_names[f] in self._told}
+            whole = {f: None for f in whole if f in some}
+        self._load([f for f in whole if f not in self._table])
         others = [f for f in dict.fromkeys(features.tolist()) if f not in self._table]
         found = dict(zip(others, self.numbers_of(others, rows) if others else [], strict=True))
         out = np.empty((len(rows), len(features)))
@@ -195,8 +168,11 @@ class LongColumnSource(ColumnSource):
                 out[:, j] = self._table[f][rows]
         return out
 
-    def _has_words(self, f: int) -> bool:
-        return f in self._found or self.feature_names[f] in self._told
+    def columns(self, features: Ints) -> Words:
+        for f in features.tolist():
+            if f not in self._packed:
+                self._packed[f] = super().columns(np.array([f]))[0]
+        return np.array([self._packed[f] for f in features.tolist()], dtype=np.uint64)
 
 
 def chosen_features(
@@ -214,7 +190,7 @@ def chosen_features(
     return list(wanted)
 
 
-class ParquetSource(LongColumnSource):
+class ParquetSource(ColumnSource):
     """A Parquet file; made by :meth:`Source.from_parquet`."""
 
     def __init__(
@@ -223,14 +199,16 @@ class ParquetSource(LongColumnSource):
         *,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
-        **told: Unpack[ToldColumns],
+        allow_missing: bool = False,
+        kinds: KindsLike = None,
     ) -> None:
         self.path = Path(path)
         with whole_parquet(self.path):
             self._file = opened_parquet(self.path)
             there = [str(name) for name in self._file.schema_arrow.names]
             names = chosen_features(there, features, without, str(self.path))
-            super().__init__(int(self._file.metadata.num_rows), names, str(self.path), **told)
+            n = int(self._file.metadata.num_rows)
+            super().__init__(n, names, str(self.path), allow_missing=allow_missing, kinds=kinds)
 
     def kind_of(self, name: str) -> str:
         import pyarrow.types

@@ -9,24 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thrifty.array_types import Floats, Ints
 from thrifty.cells.ledger.answers import redacted
-from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.checks import checked_ids
-from thrifty.cells.sources.parquet import (
-    ChosenColumns,
-    ColumnSource,
-    LongColumnSource,
-    ToldColumns,
-    chosen_features,
-)
+from thrifty.cells.sources.parquet import ColumnSource, chosen_features
 from thrifty.errors import BadInput
 from thrifty.on_demand import needed
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, KindsLike
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,18 +31,26 @@ _COLUMNS_AT_ONCE = 500
 class SqlSource(ColumnSource):
     """A table of a database; made by :meth:`Source.from_sql`."""
 
+    by_rows = False
+
     def __init__(
         self,
         database: str | sqlalchemy.Engine,
         table: str,
         *,
-        id: str,
+        id: str | None,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
         schema: str | None = None,
         name: str | None = None,
-        **told: Unpack[ToldColumns],
+        allow_missing: bool = False,
+        kinds: KindsLike = None,
     ) -> None:
+        if id is None:
+            raise BadInput(
+                f"rows of a database have no order of their own: give id=, the column of {table!r} "
+                "that names each example once."
+            )
         self.name = name or (f"{schema}.{table}" if schema else table)
         self._sa = needed("sqlalchemy", "reading a database", "sql")
         self._engine = self._connectable(database)
@@ -59,7 +60,8 @@ class SqlSource(ColumnSource):
         self._id = self._reflected.columns[id]
         names = chosen_features(there, features, {id, *without}, where)
         self.examples = self._read_ids(table, id)
-        super().__init__(len(self.examples), names, where, **told)
+        n = len(self.examples)
+        super().__init__(n, names, where, allow_missing=allow_missing, kinds=kinds)
 
     def kind_of(self, name: str) -> str:
         kind = self._reflected.columns[name].type
@@ -138,27 +140,6 @@ class SqlSource(ColumnSource):
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
 
 
-class _How(ChosenColumns, total=False):
-    """What else may be said of a table."""
-
-    schema: str | None
-    name: str | None
-
-
-def sql_source(
-    database: str | sqlalchemy.Engine, table: str, *, id: str | None, **how: Unpack[_How]
-) -> Source:
-    """A table of a database, or of a DuckDB file, which needs no ids."""
-    if isinstance(database, str) and database.startswith(URL):
-        return DuckDBSource(database.removeprefix(URL), table, id=id, **how)
-    if id is None:
-        raise BadInput(
-            f"rows of a database have no order of their own: give id=, the column of {table!r} "
-            "that names each example once."
-        )
-    return SqlSource(database, table, id=id, **how)
-
-
 #: how ``Source.from_sql`` knows a DuckDB file
 URL = "duckdb:///"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -166,22 +147,23 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOU
 _LIMITS = {"memory_limit": "128MB", "threads": "1", "enable_external_access": "false"}
 
 
-class DuckDBSource(LongColumnSource):
+class DuckDBSource(ColumnSource):
     """A table of a DuckDB file; made by :meth:`Source.from_sql`."""
 
     def __init__(
         self,
-        path: str,
+        database: str,
         table: str,
         *,
-        id: str | None = None,
+        id: str | None,
         features: Sequence[str] | None = None,
         without: Collection[str] = (),
         schema: str | None = None,
         name: str | None = None,
-        **told: Unpack[ToldColumns],
+        allow_missing: bool = False,
+        kinds: KindsLike = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(database.removeprefix(URL))
         self._open: duckdb.DuckDBPyConnection | None = None
         self._from = self._find(schema or "main", table)
         described = self._run(f"SELECT column_name, column_type FROM (DESCRIBE {self._from})")
@@ -194,7 +176,7 @@ class DuckDBSource(LongColumnSource):
             self.name = name or (f"{schema}.{table}" if schema else table)
             ids = self._run(f"SELECT {_quoted(id)} FROM {self._from} ORDER BY rowid")
             self.examples = checked_ids([i for (i,) in ids], n)
-        super().__init__(n, names, str(self.path), **told)
+        super().__init__(n, names, str(self.path), allow_missing=allow_missing, kinds=kinds)
 
     def kind_of(self, name: str) -> str:
         kind = self._types[name]
