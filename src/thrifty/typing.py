@@ -24,6 +24,8 @@ AnyArray: TypeAlias = NDArray[Any]
 Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+#: by which a store knows examples and features
+Numbers: TypeAlias = NDArray[np.int32]
 #: bits, 64 to a word
 Words: TypeAlias = NDArray[np.uint64]
 

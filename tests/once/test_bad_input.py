@@ -123,3 +123,13 @@ def test_a_budget_of_another_currency_than_the_stores(life):
         thrifty.Lifetime.open(life.ledger.book.store, prices=dollars)
     with pytest.raises(MixedCurrencies):
         thrifty.Lifetime(EXACT, prices=dollars, budget=thrifty.Budget(total="9 EUR"))
+
+
+def test_an_amount_alone_is_the_budget_in_total():
+    assert thrifty.Lifetime(budget="5000 EUR").budget == thrifty.Budget(total="5000 EUR")
+    life = thrifty.Lifetime(budget=5000)
+    life.change(budget=70)
+    assert life.budget == thrifty.Budget(total=70)
+    for odd in ([5000], "a lot", {"total": 5}):
+        with pytest.raises(thrifty.errors.BadInput, match="budget"):
+            thrifty.Lifetime(budget=odd)

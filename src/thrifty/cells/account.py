@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Floats, Ints, Numbers, Words
 from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.categories import Places, categories_in_store
@@ -27,7 +26,7 @@ from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, PriceOfCells, Tariff
 from thrifty.cells.sources import Source
 from thrifty.errors import ChangedValue
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints, Numbers, Words
 
 
 class FreeAccount:

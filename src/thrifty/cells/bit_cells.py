@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.cells import Cells
 from thrifty.cells.features import FeatureColumns, checked_indices
 from thrifty.errors import UnknownFeature
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Words
 
 
 class _BitColumns(FeatureColumns):

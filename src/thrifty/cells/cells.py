@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.account import FreeAccount
 from thrifty.cells.features import FeatureColumns, Match, checked_indices
 from thrifty.cells.ledger.ledger import Ledger
@@ -28,7 +27,7 @@ from thrifty.cells.sources.base import tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput
-from thrifty.typing import AnyArray, TableLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, TableLike, Words
 
 #: columns of a source, and on which rows they were paid for
 Charges: TypeAlias = tuple[tuple[Ints, Words], ...]

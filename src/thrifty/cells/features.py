@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.checks import default_names
 from thrifty.errors import BadInput, FeaturesChanged
+from thrifty.typing import Bools, Floats, Ints
 
 
 def checked_indices(given: object, n: int, what: str) -> Ints:

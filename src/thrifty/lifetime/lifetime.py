@@ -64,8 +64,9 @@ class Lifetime:
     store : None, str, path or Store
         where all of it is kept: a file name (SQLite), a ``postgresql://`` URL, None (memory). A
         store that holds this lifetime is opened again, and several processes may work on it
-    budget : Budget or None
-        a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example
+    budget : Budget, number, str or None
+        a :class:`thrifty.Budget`: what may be spent in total, on a task, on an example; an amount,
+        ``"5000 EUR"``, is that in total
     name : str
         of the lifetime in its store
     agnostic : Rule or None
@@ -116,12 +117,12 @@ class Lifetime:
         prices: PricesLike = None,
         agnostic: Rule | None = None,
         store: StoreLike = None,
-        budget: Budget | None = None,
+        budget: Budget | MoneyLike = None,
         name: str = "lifetime",
         random_state: int | None = None,
         progress: bool | None = None,
     ) -> None:
-        given = Settings(prices, budget, random_state, row_seed(random_state))
+        given = Settings(prices, Budget.of(budget), random_state, row_seed(random_state))
         rule = None if agnostic is None else as_rule(agnostic)
         self._furnish(LifetimeState.begun(family, rule, given, store, name), progress)
 
@@ -132,7 +133,7 @@ class Lifetime:
         *,
         name: str = "lifetime",
         prices: PricesLike = None,
-        budget: Budget | None = None,
+        budget: Budget | MoneyLike = None,
         family: AnyFamily | None = None,
         progress: bool | None = None,
     ) -> Self:
@@ -164,7 +165,8 @@ class Lifetime:
         """
         life = cls.__new__(cls)
         life._furnish(
-            LifetimeState.reopened(store, name, Settings(prices, budget), family), progress
+            LifetimeState.reopened(store, name, Settings(prices, Budget.of(budget)), family),
+            progress,
         )
         return life
 
@@ -1017,7 +1019,7 @@ class Lifetime:
         family: AnyFamily | None = None,
         agnostic: Rule | None = None,
         prices: PricesLike = None,
-        budget: Budget | None = None,
+        budget: Budget | MoneyLike = None,
         kinds: KindsLike = None,
     ) -> None:
         """Change what the lifetime was given, on purpose; its store records when and what.
@@ -1045,9 +1047,9 @@ class Lifetime:
         250.0
         """
         rule = None if agnostic is None else as_rule(agnostic)
-        self._state.change(family, rule, Settings(prices, budget, kinds=kinds))
+        self._state.change(family, rule, Settings(prices, Budget.of(budget), kinds=kinds))
 
-    def _suppose(self, *, prices: PricesLike = None, budget: Budget | None = None) -> None:
+    def _suppose(self, *, prices: PricesLike = None, budget: Budget | MoneyLike = None) -> None:
         """Quote with other prices or another budget; the store keeps its own, nothing is written.
 
         >>> import thrifty
@@ -1056,7 +1058,7 @@ class Lifetime:
         >>> life.quote("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5).cost
         60.0
         """
-        self._state.suppose(Settings(prices, budget))
+        self._state.suppose(Settings(prices, Budget.of(budget)))
 
     def _refresh(self) -> None:
         """Take in what other processes have learned in the same store."""

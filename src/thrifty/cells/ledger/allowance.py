@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.array_types import Bools, Ints
 from thrifty.cells.prices.money import Limits, read_amount, to_units
 from thrifty.errors import BadInput, MixedCurrencies
+from thrifty.typing import Bools, Ints
 
 #: examples as half-open runs of numbers, (k, 2), sorted and apart
 Runs = Ints

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats
 from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.cells.ledger.categories import place_of
 from thrifty.cells.sources.checks import one_form, unmasked
 from thrifty.errors import MalformedAnswer
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats
 
 #: names of what is secret
 _NAMED = (

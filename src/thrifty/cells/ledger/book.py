@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from thrifty.array_types import Ints, Numbers
 from thrifty.cells.ledger.purchase import Purchase
+from thrifty.typing import Ints, Numbers
 
 POINTS = (
     "before-intent",

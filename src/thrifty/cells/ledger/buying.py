@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Ints, Words
 from thrifty.cells.ledger.book import Pages, reached
 from thrifty.cells.ledger.calls import Outcome, call_provider, needed_packages, rate_limiter
 from thrifty.cells.ledger.categories import Places
@@ -29,6 +28,7 @@ from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_counts
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import ProviderError, ThriftyError
+from thrifty.typing import Ints, Words
 
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from thrifty.array_types import Floats
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import unpack_values
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
+from thrifty.typing import Floats
 
 
 class Places:

@@ -17,11 +17,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Floats, Numbers
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column, Pages, reached
 from thrifty.cells.ledger.purchase import Purchase, unpack_values
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Numbers
 from thrifty.untrusted import readable
 
 

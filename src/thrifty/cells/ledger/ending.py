@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.ledger.answers import as_table, keep_answer, read_answer
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.calls import Outcome
@@ -36,7 +35,7 @@ from thrifty.errors import (
     PurchaseFailed,
     PurchaseInDoubt,
 )
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from thrifty.cells.ledger.next_calls import PlannedCalls

@@ -14,12 +14,11 @@ from itertools import repeat
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints, Numbers, Words
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Numbers, Words
 
 
 class Known:

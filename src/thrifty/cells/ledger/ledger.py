@@ -16,7 +16,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from thrifty.array_types import Ints, Numbers
 from thrifty.cells.ledger import compacted
 from thrifty.cells.ledger.answers import read_answer
 from thrifty.cells.ledger.book import Book, Pages
@@ -42,7 +41,7 @@ from thrifty.errors import (
     ProviderError,
     PurchaseInDoubt,
 )
-from thrifty.typing import Json
+from thrifty.typing import Ints, Json, Numbers
 from thrifty.untrusted import readable
 
 #: features of a source that are all looked up at once; of more, only those that are asked for

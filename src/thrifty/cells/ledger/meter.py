@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources import Source
-from thrifty.typing import TableLike
+from thrifty.typing import Bools, Ints, TableLike, Words
 
 
 class Owned:

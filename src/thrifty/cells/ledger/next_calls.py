@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Ints, Numbers, Words
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.compacted import note_gaps, take_back_gaps
 from thrifty.cells.ledger.known import Known
@@ -28,6 +27,7 @@ from thrifty.cells.prices.money import LARGEST, Limits, refuse_too_large, total
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.errors import PurchaseInDoubt
+from thrifty.typing import Ints, Numbers, Words
 
 if TYPE_CHECKING:
     from thrifty.cells.ledger.ledger import Ledger

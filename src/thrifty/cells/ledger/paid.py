@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Floats, Ints, Words
 from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.buying import Buyer
@@ -22,7 +21,7 @@ from thrifty.cells.prices.tariff import Holdings
 from thrifty.cells.sources.base import tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadInput
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Floats, Ints, Words
 
 
 class PaidAccount:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.prices.cover import OrderChoice
 from thrifty.cells.prices.money import refuse_too_large, total
 from thrifty.cells.prices.tariff import Filled, PriceOfCells, Tariff, TiedFeatures
 from thrifty.cells.sources.callable import CallLimits
 from thrifty.errors import BadInput
+from thrifty.typing import Bools, Ints, Words
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints, Numbers
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.owner import is_alive, me, process
 from thrifty.cells.prices.money import total
 from thrifty.cells.sources.answered import divided
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Numbers
 from thrifty.untrusted import readable
 
 #: purchases of these kinds keep their cells from being bought again

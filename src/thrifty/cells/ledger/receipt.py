@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells.prices.tariff import PriceOfCells, Tariff
 from thrifty.html import facts_html, table_html
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Floats, Ints, Json, JsonLike
 from thrifty.untrusted import readable
 
 

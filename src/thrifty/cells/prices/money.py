@@ -14,9 +14,8 @@ from decimal import Decimal, InvalidOperation, localcontext
 
 import numpy as np
 
-from thrifty.array_types import Ints
 from thrifty.errors import BadInput, BudgetExceeded, MixedCurrencies
-from thrifty.typing import MoneyLike
+from thrifty.typing import Ints, MoneyLike
 
 #: minor units in one unit of the currency
 UNIT = 1_000_000
@@ -242,6 +241,11 @@ class Budget:
 
     def __post_init__(self) -> None:
         self.limits("")
+
+    @classmethod
+    def of(cls, given: Budget | MoneyLike) -> Budget | None:
+        """A budget as users bring it: an amount alone is the most in total."""
+        return given if given is None or isinstance(given, Budget) else cls(total=given)
 
     def limits(self, currency: str) -> Limits:
         """The budget in minor units; refuses another currency than the price list's."""

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thrifty.array_types import Floats
 from thrifty.cells.prices.cover import Cover, Offer
 from thrifty.cells.prices.money import amount_text, one_currency, read_amount
 from thrifty.cells.prices.price_list import members_of
 from thrifty.cells.prices.tariff import Derive, Draw, Tariff, TiedFeatures
 from thrifty.errors import BadInput
-from thrifty.typing import JsonLike
+from thrifty.typing import Floats, JsonLike
 
 if TYPE_CHECKING:
     from thrifty.cells.prices.price_list import PriceList

@@ -18,10 +18,9 @@ from typing import Protocol
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.prices.cover import Cover, OrderChoice
 from thrifty.cells.prices.money import UNIT
-from thrifty.typing import AnyArray, Bools, Floats, Ints
+from thrifty.typing import AnyArray, Bools, Floats, Ints, Words
 
 Derive = Callable[..., AnyArray]
 Set = frozenset[int]

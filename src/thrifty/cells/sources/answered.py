@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.array_types import Ints
 from thrifty.cells.prices.money import UNIT, read_amount, total
 from thrifty.cells.sources.checks import one_form
 from thrifty.errors import BadInput, MalformedAnswer
+from thrifty.typing import Ints
 
 #: what may have become of a cell that has no value, in the words of ``ledger.resolve``
 FAILED = ("not-billed", "billed", "unknown")

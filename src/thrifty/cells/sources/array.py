@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.checks import (
     boolean_columns,
@@ -20,7 +19,7 @@ from thrifty.cells.sources.checks import (
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.cells.sources.kinds import in_one_spelling, plain_kinds, read_columns, read_kinds
 from thrifty.errors import BadInput
-from thrifty.typing import AnyArray, KindsLike, NaLike, TableLike
+from thrifty.typing import AnyArray, Bools, Ints, KindsLike, NaLike, TableLike, Words
 
 
 class ArraySource(Source):

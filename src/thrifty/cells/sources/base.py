@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import Values, checked_ids, checked_source_name, checked_values
 from thrifty.errors import BadInput
 from thrifty.typing import (
     AnyArray,
+    Bools,
     CensoredLike,
     FrameLike,
+    Ints,
     KindsLike,
     NaLike,
     PresentLike,
     TableLike,
+    Words,
 )
 
 if TYPE_CHECKING:

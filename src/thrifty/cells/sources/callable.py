@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Bools, Ints, Numbers
 from thrifty.cells.prices.price_list import PriceList, PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Tariff
 from thrifty.cells.sources.base import Source
@@ -31,7 +30,7 @@ from thrifty.cells.sources.checks import (
 from thrifty.cells.sources.kinds import ToldKind, read_kinds
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput, BadParameter
-from thrifty.typing import AnyArray, KindsLike, PresentLike
+from thrifty.typing import AnyArray, Bools, Ints, KindsLike, Numbers, PresentLike
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from thrifty.array_types import Bools
 from thrifty.errors import BadInput, BadParameter
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools
 
 #: what a cell of a source is: one value for good, or the newest that came
 Values = Literal["fixed", "newest"]

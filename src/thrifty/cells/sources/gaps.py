@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, BadParameter, Censored, LooksMisspelt, TakenForGap
-from thrifty.typing import AnyArray, CensoredLike, NaLike, PresentLike
+from thrifty.typing import AnyArray, Bools, CensoredLike, Floats, Ints, NaLike, PresentLike
 
 #: marks that mean a gap wherever a number or a yes or no is expected
 GAPS = frozenset(

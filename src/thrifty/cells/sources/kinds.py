@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats
 from thrifty.cells.sources.gaps import (
     GAPS,
     Codes,
@@ -34,7 +33,7 @@ from thrifty.cells.sources.gaps import (
     without_na,
 )
 from thrifty.errors import BadInput, BadParameter
-from thrifty.typing import AnyArray, Floats, TableLike
+from thrifty.typing import AnyArray, Bools, Floats, TableLike
 
 #: what a user may say of a feature: a kind, or the list of its categories
 ToldKind = str | tuple[str, ...]

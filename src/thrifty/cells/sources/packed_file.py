@@ -24,11 +24,10 @@ from pathlib import Path
 import numpy as np
 
 from thrifty import kernels
-from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.sources.base import Source
 from thrifty.errors import DamagedFile
 from thrifty.kernels import words_for
-from thrifty.typing import AnyArray, JsonLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, JsonLike, Words
 from thrifty.untrusted import readable
 
 FORMAT, VERSION = "thrifty packed cells", 1

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thrifty.array_types import Bools, Floats, Ints, Words
 from thrifty.cells.sources.base import Source
 from thrifty.cells.sources.kinds import read_column, read_kinds
 from thrifty.errors import BadInput, ThriftyError
 from thrifty.on_demand import needed
-from thrifty.typing import AnyArray, KindsLike
+from thrifty.typing import AnyArray, Bools, Floats, Ints, KindsLike, Words
 from thrifty.untrusted import readable
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from thrifty.array_types import Ints, Numbers
 from thrifty.cells.prices.money import UNIT, amount_text, one_currency, to_units
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tariff import Tariff
@@ -36,6 +35,7 @@ from thrifty.cells.sources.prompts import (
 )
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, MalformedAnswer
+from thrifty.typing import Ints, Numbers
 
 #: tokens around the questions: braces, keys, what a chat adds
 _AROUND = 24

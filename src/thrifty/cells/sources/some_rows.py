@@ -10,13 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from thrifty.array_types import Bools, Ints, Words
 from thrifty.cells.sources.base import Source, SourceView
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.cells.sources.questions import QuestionSource
 from thrifty.errors import BadInput, BadParameter
-from thrifty.typing import AnyArray
+from thrifty.typing import AnyArray, Bools, Ints, Words
 
 #: what to do with an id that comes more than once
 Duplicates = Literal["refuse", "first", "newest"]

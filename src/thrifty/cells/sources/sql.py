@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thrifty.array_types import Floats, Ints
 from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.cells.sources.parquet import ColumnSource, chosen_features
 from thrifty.errors import BadInput
 from thrifty.on_demand import needed
-from thrifty.typing import AnyArray, KindsLike
+from thrifty.typing import AnyArray, Floats, Ints, KindsLike
 
 if TYPE_CHECKING:
     import duckdb
