@@ -32,8 +32,8 @@ BORDERS = {
         cells/bit_cells cells/ledger/book cells/ledger/ledger cells/ledger/purchase
         cells/sources/answered cells/sources/prompts
         commands/learn commands/task_file commands/task_source
-        report/dashboard stores/settings stores/task_pages
-        stores/model_pages stores/base stores/pages
+        report/dashboard stores/settings stores/lifetime_pages
+        stores/base stores/pages
         trees/gains
     """,
     "packages of others, with no types or with types that say Any": """

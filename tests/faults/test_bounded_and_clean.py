@@ -16,7 +16,7 @@ from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.answers import redacted
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.protocol import Cells
-from thrifty.stores.task_pages import names_from_text
+from thrifty.stores.settings import names_from_text
 from thrifty.testing import FakeProvider
 
 

@@ -10,7 +10,7 @@ from tests.lives_on.test_purge import ID, NAMES, SECRET, dump, free, layers, row
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.lifetime.prediction_runs import PredictionRuns
-from thrifty.lifetime.task import Versions
+from thrifty.lifetime.task import Task
 from thrifty.lifetime.transaction import Transactions
 from thrifty.testing import FakeProvider
 
@@ -53,7 +53,7 @@ def test_a_task_that_holds_her_is_not_committed(tmp_path, monkeypatch):
 
 def test_an_update_of_a_model_that_held_her_goes_on_without(tmp_path, monkeypatch):
     life, other = begun(tmp_path / "s.db")
-    done = purged_before(monkeypatch, Versions, "_commit", other)
+    done = purged_before(monkeypatch, Task, "_commit", other)
     more, labels = rows(60, 1, 500)
     version = life["ill"].update(free(more), labels)
     assert done and version.number == 2 and not where(tmp_path / "s.db")

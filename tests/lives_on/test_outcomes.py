@@ -11,7 +11,6 @@ import thrifty
 from tests.shell import run
 from thrifty.errors import BadInput
 from thrifty.lifetime.outcomes import read_monitors
-from thrifty.stores.model_pages import OutcomePages
 
 pd = pytest.importorskip("pandas")
 
@@ -114,7 +113,7 @@ def test_on_the_command_line_and_purged(tmp_path):
     assert "has no column 'died'" in str(wrong.exception)
     run("store", "purge", place, "p1000")
     assert thrifty.Lifetime.open(place)["ill"].monitor().outcomes == 398
-    kept = life.ledger.book.read(lambda pages: OutcomePages(pages).answers("ill"))
+    kept = life.ledger.book.read(lambda pages: pages.answers("ill"))
     assert [len(a["examples"]) for _, _, a in kept] == [399]
 
 

@@ -14,7 +14,6 @@ import pytest
 import thrifty
 from thrifty.errors import BadInput, ExamplePurged
 from thrifty.stores import open_store
-from thrifty.stores.model_pages import KeptPages
 from thrifty.testing import FakeProvider
 
 pd = pytest.importorskip("pandas")
@@ -228,7 +227,7 @@ def test_interviews_and_prefixes_of_hers_are_gone(tmp_path):
     kept = life.ledger.book.read(lambda pages: pages._run("SELECT kind, name FROM kept"))
     assert all(ID not in name for _, name in kept)
     assert not [kind for kind, _ in kept if kind == "prefixes"]
-    assert life.ledger.book.read(lambda pages: KeptPages(pages).get("prefixes", "none")) is None
+    assert life.ledger.book.read(lambda pages: pages.kept("prefixes", "none")) is None
     assert json.dumps(life.ledger.changes()[-1][1:]) is not None
 
 

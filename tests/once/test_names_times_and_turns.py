@@ -7,7 +7,7 @@ import pytest
 
 import thrifty
 from thrifty.errors import BadInput
-from thrifty.lifetime.task import Versions
+from thrifty.lifetime.task import Task
 from thrifty.testing import FakeProvider
 
 X = np.random.default_rng(0).normal(size=(300, 4))
@@ -85,7 +85,7 @@ def test_a_rollback_during_an_update_leaves_one_present_version(tmp_path, monkey
     life.learn("t", rows(slice(12)), noisy[:12])
     assert life["t"].update(rows(slice(12, 40)), noisy[12:40]).taken
     other = thrifty.Lifetime.open(store) if kept else life
-    commit, done = Versions._commit, []
+    commit, done = Task._commit, []
 
     def meanwhile(self, *given):
         if not done:
@@ -93,7 +93,7 @@ def test_a_rollback_during_an_update_leaves_one_present_version(tmp_path, monkey
             done.append(other["t"].rollback())
         return commit(self, *given)
 
-    monkeypatch.setattr(Versions, "_commit", meanwhile)
+    monkeypatch.setattr(Task, "_commit", meanwhile)
     life["t"].update(rows(slice(40, 300)), noisy[40:300])
     assert done[0].number == 1
     versions = life["t"].versions

@@ -10,7 +10,7 @@ import thrifty
 from tests.crash import Crash, crash_at
 from thrifty.cells.ledger.book import on_point
 from thrifty.errors import BudgetExceeded, NotBilled
-from thrifty.lifetime.task import Versions
+from thrifty.lifetime.task import Task
 from thrifty.testing import FakeProvider
 
 N, F = 80, 8
@@ -189,7 +189,7 @@ def test_an_update_that_died_is_made_again_for_nothing(tmp_path, monkeypatch):
         raise Lost
 
     with monkeypatch.context() as patched:
-        patched.setattr(Versions, "_commit", lost)
+        patched.setattr(Task, "_commit", lost)
         with pytest.raises(Lost):
             life["t"].update(new, Y[half:], spend=90)
     before = cells_of(made)

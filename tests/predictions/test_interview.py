@@ -16,7 +16,7 @@ import pytest
 import thrifty
 from tests.shell import run
 from thrifty.errors import BadInput, BadParameter
-from thrifty.stores.model_pages import KeptPages
+from thrifty.stores.pages import SqlPages
 
 NAMES = ["age", "pulse", "na", "k"]
 
@@ -135,7 +135,7 @@ def test_a_value_is_booked_and_kept_or_neither(place, monkeypatch):
     before = life.balance().spent
     interview = life.ask("ill", id="p904", source="ward", stop=None, per_row=4)
     with monkeypatch.context() as patched, pytest.raises(Lost):
-        patched.setattr(KeptPages, "put", lost)
+        patched.setattr(SqlPages, "keep", lost)
         interview.tell(ROW[interview.next.feature], paid=True)
     interview = thrifty.Lifetime.open(place).ask(
         "ill", id="p904", source="ward", stop=None, per_row=4

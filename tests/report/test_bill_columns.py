@@ -7,7 +7,7 @@ import pytest
 
 import thrifty
 from tests.shell import run
-from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
+from thrifty.lifetime.bill import COLUMNS, BillColumn
 from thrifty.report import report_page
 from thrifty.report.pages import task_row
 from thrifty.report.view import read_store

@@ -22,7 +22,7 @@ from thrifty.commands.options import (
 )
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
-from thrifty.lifetime.bill_columns import COLUMNS
+from thrifty.lifetime.bill import COLUMNS
 from thrifty.typing import Fields
 from thrifty.untrusted import readable, visible
 

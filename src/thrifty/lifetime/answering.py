@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,7 +24,8 @@ from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState, call_key
 from thrifty.typing import AnyArray, Bools, Floats, Ints, MoneyLike, TableLike
 
-_AskMember = Callable[[Ints], tuple[Ints, Floats]]
+#: a model's answers among the oracle's classes, and how doubtful they are
+_OfModel: TypeAlias = tuple[Ints, Floats]
 
 
 @dataclass(frozen=True)
@@ -148,140 +149,157 @@ class Answers:
         return "\n".join(map(str, (*self.certificates, *self.members)))
 
 
-class Answering:
-    """Answers rows through the readers of one lifetime, and books what that costs."""
+def answer(
+    state: LifetimeState,
+    predictions: PredictionRuns,
+    name: str,
+    prediction: Prediction | None,
+    X: TableLike,
+    oracle: Oracle,
+    wanted: Promise,
+    spend: MoneyLike,
+    seed: int | None,
+    cascade: Sequence[Oracle] = (),
+) -> Answers:
+    """See :meth:`thrifty.Lifetime.answer`."""
+    confidence = a_share("confidence", wanted.confidence)
+    alpha = (1 - confidence) / len(wanted.targets(np.zeros(0, dtype=np.int64), oracle))
+    _check_members(oracle, cascade)
+    model = None if prediction is None else _of_model(prediction, oracle)
+    source = state.source_of(X, None, {})
+    said = (*(model or ()), repr(wanted), str(spend), str(seed))
+    call = _Call(state, predictions, name, source, (oracle, *cascade), spend, said)
+    # of a call that broke off the account is the same, and nobody could know it before
+    by_account = int.from_bytes(call.runs[0].account.encode())
+    rng = np.random.default_rng(by_account if seed is None else seed)
+    found, certificates = None, []
+    try:
+        call.look_up()
+        if cascade:
+            found = answer_with_chain(call.members(model, wanted, alpha), rng, call.said)
+            codes, doubt, side = found.codes, found.doubt, found.by + 1
+        else:
+            assert model is not None
+            codes, doubt, side = model[0], model[1], model[0]
+        for target in wanted.targets(codes, oracle):
+            spent, known = call.labels.spent, call.known
+            done = certify(
+                target,
+                doubt,
+                side,
+                lambda rows: target.wrong(call.ask_oracle(rows), codes[rows]),  # noqa: B023
+                alpha=alpha,
+                rng=rng,
+                known=known,
+                wrong=known & target.wrong(call.said, codes),
+                price=call.labels.row_prices,
+            )
+            cost, currency = call.labels.spent - spent, call.labels.cells.currency
+            certificates.append(certificate_of(done, confidence, int(known.sum()), cost, currency))
+    except BaseException as error:
+        for run in call.runs:
+            predictions.leave(run)
+        if isinstance(error, BudgetExceeded):
+            raise _no_certificate(name, call.known, prediction, error) from error
+        raise
+    # broken off until the oracle's, the first, has ended
+    whole = [predictions.end(run) for run in call.runs[::-1]][-1]
+    base = oracle.values(codes) if prediction is None or cascade else prediction.values
+    values = _merged(base, call.known, oracle.values(call.said[call.known]))
+    uses = () if found is None else call.uses(found, model is not None)
+    return Answers(values, call.known, tuple(certificates), whole, prediction, uses)
 
-    def __init__(self, readers: LifetimeState, runs: PredictionRuns) -> None:
-        self._doors, self._runs = readers, runs
 
-    def answer(
+class _Call:
+    """Readers to the oracle, first, and to the members of a cascade, each with its own account.
+
+    Where this very call broke off it goes on under the same accounts: ``said`` in it.
+    """
+
+    def __init__(
         self,
-        name: str,
-        prediction: Prediction | None,
-        X: TableLike,
-        oracle: Oracle,
-        wanted: Promise,
-        spend: MoneyLike,
-        seed: int | None,
-        cascade: Sequence[Oracle] = (),
-    ) -> Answers:
-        """See :meth:`thrifty.Lifetime.answer`."""
-        confidence = a_share("confidence", wanted.confidence)
-        alpha = (1 - confidence) / len(wanted.targets(np.zeros(0, dtype=np.int64), oracle))
-        _check_members(oracle, cascade)
-        model = None if prediction is None else _ModelAnswers.of(prediction, oracle)
-        source = self._doors.source_of(X, None, {})
-        said = (*_listed(model), repr(wanted), str(spend), str(seed))
-        asked = self._open(name, source, oracle, cascade, spend, said)
-        state = _State(asked, source.n_examples)
-        # of a call that broke off the account is the same, and nobody could know it before
-        by_account = int.from_bytes(asked.runs[0].account.encode())
-        rng = np.random.default_rng(by_account if seed is None else seed)
-        try:
-            state.look_up()
-            if cascade:
-                members = asked.members(model, wanted, state, alpha)
-                found = answer_with_chain(members, rng, state.said)
-                codes, doubt, side = found.codes, found.doubt, found.by + 1
-            else:
-                assert model is not None
-                codes, doubt, side, found = model.codes, model.doubt, model.codes, None
-            certificates = []
-            for target in wanted.targets(codes, oracle):
-                spent, known = asked.labels.spent, state.known
-                done = certify(
-                    target,
-                    doubt,
-                    side,
-                    state.asks(target, codes),
-                    alpha=alpha,
-                    rng=rng,
-                    known=known,
-                    wrong=known & target.wrong(state.said, codes),
-                    price=asked.labels.row_prices,
-                )
-                cost, currency = asked.labels.spent - spent, asked.labels.cells.currency
-                certificates.append(
-                    certificate_of(done, confidence, int(known.sum()), cost, currency)
-                )
-        except BaseException as error:
-            for run in asked.runs:
-                self._runs.leave(run)
-            if isinstance(error, BudgetExceeded):
-                raise _no_certificate(name, state, prediction, error) from error
-            raise
-        # broken off until the oracle's, the first, has ended
-        whole = [self._runs.end(run) for run in asked.runs[::-1]][-1]
-        base = oracle.values(codes) if prediction is None or cascade else prediction.values
-        values = _merged(base, state, oracle)
-        uses = () if found is None else asked.uses(found, state.known, model is not None)
-        return Answers(values, state.known, tuple(certificates), whole, prediction, uses)
-
-    def _open(
-        self,
+        state: LifetimeState,
+        predictions: PredictionRuns,
         name: str,
         source: Source,
-        oracle: Oracle,
-        cascade: Sequence[Oracle],
+        asked: Sequence[Oracle],
         spend: MoneyLike,
         said: Sequence[object],
-    ) -> _Asked:
-        """Readers to the oracle and to every member, each with an account of its own.
-
-        Where this very call broke off it goes on under the same accounts: ``said`` in it.
-        """
-        asked = (oracle, *cascade)
+    ) -> None:
+        n = source.n_examples
+        self.rows = np.arange(n)
+        #: labels seen so far, bought now, before, or told; -1: none
+        self.said: Ints = np.full(n, -1, dtype=np.int64)
         accounts = [new_account(name) for _ in asked]
-        rows = np.arange(source.n_examples)
 
-        def reader(k: int, most: float | None = None) -> LabelCells:
-            return LabelCells(self._doors, asked[k], source, name, accounts[k], spend=most)
+        def readers(most: float | None = None) -> list[LabelCells]:
+            each = zip(asked, accounts)
+            return [LabelCells(state, one, source, name, at, spend=most) for one, at in each]
 
-        readers = [reader(k) for k in range(len(asked))]
-        places = (name, [one.cells.source_name for one in readers], *said)
-        calls = [call_key(one.cells, one.told, *places) for one in readers]
-        for k, call in enumerate(calls):
-            earlier = self._runs.broke_off(call)
-            if earlier is not None:
-                accounts[k] = earlier
-                readers[k] = reader(k)
-        currency = one_currency({one.cells.currency for one in readers}, "a cascade")
-        most = read_spend(spend, currency, lambda: sum(one.price_of(rows) for one in readers))
+        self.readers = readers()
+        places = (name, [one.cells.source_name for one in self.readers], *said)
+        calls = [call_key(one.cells, one.told, *places) for one in self.readers]
+        earlier = [predictions.broke_off(call) for call in calls]
+        if any(earlier):
+            accounts = [old or new for old, new in zip(earlier, accounts)]
+            self.readers = readers()
+        currency = one_currency({one.cells.currency for one in self.readers}, "a cascade")
+
+        def everything() -> float:
+            return sum(one.price_of(self.rows) for one in self.readers)
+
+        most = read_spend(spend, currency, everything)
         if most is not None:
-            readers = [reader(k, most) for k in range(len(asked))]
-        purges = None if source.examples is None else self._doors.purges()
-        runs = [
+            self.readers = readers(most)
+        #: what all of a cascade may spend together
+        self._most = most if len(asked) > 1 else None
+        self.labels = self.readers[0]
+        #: the places of each member's classes among the oracle's
+        self._codes = [np.array([asked[0].code(c) for c in one.classes] + [-1]) for one in asked]
+        purges = None if source.examples is None else state.purges()
+        self.runs = [
             Run(
                 account,
                 name,
                 one.source,
                 one.cells,
-                Owned(source.n_examples, len(one.features)),
+                Owned(n, len(one.features)),
                 call=call,
                 purges=purges,
                 place=one.source.name,
                 ours=False,
             )
-            for account, one, call in zip(accounts, readers, calls)
+            for account, one, call in zip(accounts, self.readers, calls)
         ]
-        for run in runs:
-            self._runs.begin(run)
-        return _Asked(readers, runs, most if cascade else None)
+        for run in self.runs:
+            predictions.begin(run)
 
+    @property
+    def known(self) -> Bools:
+        """Rows whose labels were seen."""
+        return self.said >= 0
 
-class _Asked:
-    """Readers to the oracle, first, and to the members of a cascade; what they spend together."""
+    def look_up(self) -> None:
+        """Labels that cost nothing now."""
+        before = self.labels.known_rows()
+        if len(before):
+            self.said[before] = self.labels.get(before)
 
-    def __init__(self, readers: list[LabelCells], runs: list[Run], most: float | None) -> None:
-        self.readers, self.runs, self._most = readers, runs, most
-        self.labels = readers[0]
-        #: the places of each member's classes among the oracle's
-        self._codes = [
-            np.array([self.labels.oracle.code(c) for c in reader.oracle.classes] + [-1])
-            for reader in readers
-        ]
+    def ask_oracle(self, rows: Ints) -> Ints:
+        """Put rows to the oracle: the codes of its labels."""
+        self._pay(self.labels, rows)
+        said = self.labels.get(rows)
+        if (said < 0).any():
+            raise ProviderError(
+                f"the oracle has no label for {int((said < 0).sum())} of the rows, row "
+                f"{int(rows[np.argmax(said < 0)])} for one: it failed on them again and again. A "
+                "certificate rests on rows drawn at random, so none may be left out: answer the "
+                "others alone, or give those labels with known=."
+            )
+        self.said[rows] = said
+        return said
 
-    def pay(self, reader: LabelCells, rows: Ints) -> None:
+    def _pay(self, reader: LabelCells, rows: Ints) -> None:
         """Refuse what would cost more in all than was said."""
         if self._most is None:
             return
@@ -296,74 +314,46 @@ class _Asked:
                 scope="task",
             )
 
-    def members(
-        self, model: _ModelAnswers | None, wanted: Promise, state: _State, alpha: float
-    ) -> Members:
+    def members(self, model: _OfModel | None, wanted: Promise, alpha: float) -> Members:
         """The model, where there is one, and the members of the cascade, with their prices."""
-        oracle, rows = self.labels.oracle, np.arange(len(state.said))
-        first: list[_AskMember] = [] if model is None else [model.ask]
-        asks: list[_AskMember] = [
-            *first,
-            *(partial(self._ask, k) for k in range(1, len(self.readers))),
-        ]
-        listed = np.array([0.0] * len(first) + [reader.listed for reader in self.readers[1:]])
+        oracle, models = self.labels.oracle, [] if model is None else [model]
+
+        def ask(member: int, rows: Ints) -> tuple[Ints, Floats]:
+            if member < len(models):
+                codes, doubt = models[member]
+                return codes[rows], 1 - doubt[rows]
+            k = 1 + member - len(models)
+            self._pay(self.readers[k], rows)
+            codes, sure = self.readers[k].with_confidence(rows)
+            return self._codes[k][codes], sure
+
+        listed = np.array([0.0 for _ in models] + [one.listed for one in self.readers[1:]])
         # what is owned in part is weighed as if it were not: a call that is repeated chooses alike
-        owned = np.array([False] * len(first) + [not d.price_of(rows) for d in self.readers[1:]])
-
-        def targets(codes: Ints) -> list[Target]:
-            return wanted.targets(codes, oracle)
-
+        costs = [1.0 for _ in models] + [one.price_of(self.rows) for one in self.readers[1:]]
         return Members(
-            rows=len(rows),
+            rows=len(self.rows),
             classes=len(oracle.classes),
-            prices=np.where(owned, 0.0, listed),
+            prices=np.where(np.array(costs) == 0, 0.0, listed),
             listed=listed,
             oracle_price=self.labels.listed,
-            ask=lambda member, some: asks[member](some),
-            label=state.ask,
-            targets=targets,
+            ask=ask,
+            label=self.ask_oracle,
+            targets=lambda codes: wanted.targets(codes, oracle),
             alpha=alpha,
             row_prices=self.labels.row_prices,
         )
 
-    def _ask(self, k: int, rows: Ints) -> tuple[Ints, Floats]:
-        self.pay(self.readers[k], rows)
-        codes, sure = self.readers[k].with_confidence(rows)
-        return self._codes[k][codes], sure
-
-    def uses(self, found: ChainAnswers, by_oracle: Bools, model: bool) -> tuple[MemberUse, ...]:
+    def uses(self, found: ChainAnswers, model: bool) -> tuple[MemberUse, ...]:
         """What each member was asked, for how much."""
-        receipts = [reader.cells.receipt() for reader in self.readers[1:]]
+        own = found.by[~self.known]
         named = [("the model", 0.0, "")] if model else []
-        named += [
-            (reader.oracle.name, receipt.cost, receipt.currency)
-            for reader, receipt in zip(self.readers[1:], receipts)
-        ]
-        own = found.by[~by_oracle]
+        for one in self.readers[1:]:
+            receipt = one.cells.receipt()
+            named.append((one.oracle.name, receipt.cost, receipt.currency))
         return tuple(
             MemberUse(name, int(found.asked[m]), int((own == m).sum()), cost, currency)
             for m, (name, cost, currency) in enumerate(named)
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _ModelAnswers:
-    """A model's answers among the oracle's classes, and how doubtful they are."""
-
-    codes: Ints
-    doubt: Floats
-
-    @classmethod
-    def of(cls, prediction: Prediction, oracle: Oracle) -> _ModelAnswers:
-        return cls(_codes(prediction, oracle), _doubts(prediction))
-
-    def ask(self, rows: Ints) -> tuple[Ints, Floats]:
-        return self.codes[rows], 1 - self.doubt[rows]
-
-
-def _listed(model: _ModelAnswers | None) -> tuple[object, ...]:
-    """What the model answers, as what is said in a call."""
-    return () if model is None else (model.codes, model.doubt)
 
 
 def _check_members(oracle: Oracle, cascade: Sequence[Oracle], most: int = 8) -> None:
@@ -392,45 +382,11 @@ def _check_members(oracle: Oracle, cascade: Sequence[Oracle], most: int = 8) -> 
         names.append(one.name)
 
 
-class _State:
-    """Labels seen so far: bought now, before, or told."""
+def _of_model(prediction: Prediction, oracle: Oracle) -> _OfModel:
+    """The model's answers among the oracle's classes, and what it gives for being wrong.
 
-    def __init__(self, asked: _Asked, rows: int) -> None:
-        self._asked, self._labels = asked, asked.labels
-        self.said: Ints = np.full(rows, -1, dtype=np.int64)
-
-    @property
-    def known(self) -> Bools:
-        """Rows whose labels were seen."""
-        return self.said >= 0
-
-    def look_up(self) -> None:
-        """Labels that cost nothing now."""
-        before = self._labels.known_rows()
-        if len(before):
-            self.said[before] = self._labels.get(before)
-
-    def asks(self, target: Target, codes: Ints) -> Callable[[Ints], Bools]:
-        """Puts rows to the oracle and says where these answers are wrong."""
-        return lambda rows: target.wrong(self.ask(rows), codes[rows])
-
-    def ask(self, rows: Ints) -> Ints:
-        """Put rows to the oracle: the codes of its labels."""
-        self._asked.pay(self._labels, rows)
-        said = self._labels.get(rows)
-        if (said < 0).any():
-            raise ProviderError(
-                f"the oracle has no label for {int((said < 0).sum())} of the rows, row "
-                f"{int(rows[np.argmax(said < 0)])} for one: it failed on them again and again. A "
-                "certificate rests on rows drawn at random, so none may be left out: answer the "
-                "others alone, or give those labels with known=."
-            )
-        self.said[rows] = said
-        return said
-
-
-def _codes(prediction: Prediction, oracle: Oracle) -> Ints:
-    """The model's answers among the oracle's classes."""
+    A third where it gives no probabilities.
+    """
     if prediction.classes is None:
         raise BadInput("answers with a guarantee are classes; this model predicts numbers.")
     listed = prediction.classes.tolist()
@@ -441,38 +397,32 @@ def _codes(prediction: Prediction, oracle: Oracle) -> Ints:
             f"the model answers {odd!r} and the oracle {list(oracle.classes)}: they must have the "
             f"same classes. Say thrifty.Oracle(ask, classes={listed})."
         )
-    place = dict(zip(listed, places.tolist()))
-    return np.array([place[v] for v in prediction.values.tolist()], dtype=np.int64)
+    place = {c: i for i, c in enumerate(listed)}
+    at = np.array([place[v] for v in prediction.values.tolist()], dtype=np.int64)
+    if prediction.probabilities is None:
+        return places[at], np.full(len(at), 1 / 3)
+    return places[at], 1 - prediction.probabilities[np.arange(len(at)), at]
 
 
-def _doubts(prediction: Prediction) -> Floats:
-    """What the model gives for being wrong; a third where it gives no probabilities."""
-    if prediction.probabilities is None or prediction.classes is None:
-        return np.full(len(prediction), 1 / 3)
-    place = {c: i for i, c in enumerate(prediction.classes.tolist())}
-    at = np.array([place[v] for v in prediction.values.tolist()])
-    return np.asarray(1 - prediction.probabilities[np.arange(len(at)), at])
-
-
-def _merged(answered: AnyArray, state: _State, oracle: Oracle) -> AnyArray:
-    said = oracle.values(state.said[state.known])
+def _merged(answered: AnyArray, known: Bools, said: AnyArray) -> AnyArray:
+    """The answers with what the oracle said of known rows, of a kind that holds both."""
     values = np.asarray(answered).copy()
     try:
         cast = said.astype(values.dtype)
         if values.dtype.kind in "US" or not (cast == said).all():
             raise ValueError
-        values[state.known] = cast
+        values[known] = cast
     except (TypeError, ValueError):  # words of another length or kind
         values = values.astype(object)
-        values[state.known] = said
+        values[known] = said
     return values
 
 
 def _no_certificate(
-    name: str, state: _State, prediction: Prediction | None, ended: BudgetExceeded
+    name: str, known: Bools, prediction: Prediction | None, ended: BudgetExceeded
 ) -> BudgetExceeded:
     return BudgetExceeded(
-        f"{int(state.known.sum())} of {len(state.known)} rows of {name!r} have a label and the "
+        f"{int(known.sum())} of {len(known)} rows of {name!r} have a label and the "
         f"money ends before a certificate: {ended} Labels that were bought are kept: answer "
         "again with more, or with a lower target.",
         needed=ended.needed,

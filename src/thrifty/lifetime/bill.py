@@ -1,8 +1,13 @@
-"""The bill: a row per task, per prediction, and per task that was paid for and not learned."""
+"""The bill: a row per task, per prediction, and per task that was paid for and not learned.
+
+Its columns stand here once: ``life.bill()``, ``thrifty bill``, the report's and the dashboard's
+tables and what they read from a store take theirs from :data:`COLUMNS`. A new one is a new entry.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thrifty.cells import Balance, Receipt
@@ -10,16 +15,86 @@ from thrifty.cells.ledger.allowance import all_there_is
 from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html
-from thrifty.lifetime.bill_columns import bill_cells, nothing_bought
-from thrifty.lifetime.learned import About, Learned
-from thrifty.lifetime.state import LifetimeState
-from thrifty.stores.model_pages import VersionHead, VersionPages
+from thrifty.stores.lifetime_pages import PredictionRow, VersionHead
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.task_pages import PredictionRow
 from thrifty.typing import Json, JsonLike
 
 if TYPE_CHECKING:
     import pandas
+
+    from thrifty.lifetime.learned import Learned
+    from thrifty.lifetime.state import LifetimeState
+
+
+@dataclass(frozen=True)
+class BillColumn:
+    """One column of the bill.
+
+    Parameters
+    ----------
+    name : str
+        in the rows of ``life.bill()``
+    read : callable
+        what it says of a receipt
+    nothing : int or float
+        what it says where nothing was bought
+    is_money : bool
+        whether it is written as a sum of money; else with thousands apart
+    in_terminal : bool
+        whether ``thrifty bill`` prints it; its JSON has every column
+    only_where_some : bool
+        whether it is printed only where a row has something in it
+    tasks_heading, beside_heading : str
+        over it in a page's table of tasks and of predictions; "" where the table does not list it
+        (of tasks, cells and cost have a place of their own)
+    """
+
+    name: str
+    read: Callable[[Receipt], int | float]
+    nothing: int | float = 0
+    is_money: bool = False
+    in_terminal: bool = True
+    only_where_some: bool = False
+    tasks_heading: str = ""
+    beside_heading: str = ""
+
+
+#: in the order in which they are shown
+COLUMNS = [
+    BillColumn("cells", lambda receipt: receipt.cells, beside_heading="Cells"),
+    BillColumn("cost", lambda receipt: receipt.cost, 0.0, is_money=True),
+    BillColumn(
+        "reused_cells",
+        lambda receipt: receipt.reused_cells,
+        tasks_heading="Already owned",
+        beside_heading="Already owned",
+    ),
+    BillColumn("avoided_cells", lambda receipt: receipt.avoided_cells),
+    BillColumn(
+        "max_cells_per_example",
+        lambda receipt: receipt.max_cells_per_example,
+        in_terminal=False,
+        tasks_heading="Max per row",
+    ),
+    # of a receipt nothing is over: what a provider billed beyond its price has rows of its own
+    BillColumn("over", lambda receipt: 0.0, 0.0, is_money=True, only_where_some=True),
+]
+
+
+def bill_cells(receipt: Receipt) -> Json:
+    """What a bill says of a receipt.
+
+    >>> said = bill_cells(Receipt(2, 13.9, 0, 4, 1, 3, 2))
+    >>> said["cost"], said["over"]
+    (13.9, 0.0)
+    """
+    return {column.name: column.read(receipt) for column in COLUMNS}
+
+
+def nothing_bought() -> Json:
+    """What a bill says where there is no receipt."""
+    return {column.name: column.nothing for column in COLUMNS}
+
 
 #: what a report shows of a prediction and a bill does not
 _DATED = ("at", "examples", "lines", "purpose")
@@ -138,8 +213,8 @@ def _later(account: str, cost: float, accounts: Mapping[str, tuple[int, int]]) -
 
 def _update_row(version: VersionHead) -> Json:
     """The line of an update: what it bought, and whether it was taken."""
-    given = {k: v for k, v in About.without(version.receipt).items() if k != "packed"}
-    receipt = Receipt.from_dict(given)
+    known = {k: v for k, v in version.receipt.items() if k in Receipt.__slots__}
+    receipt = Receipt.from_dict(known)
     aside = ", kept aside" if version.state == "kept aside" else ""
     when = {"at": version.at, "examples": receipt.n_examples, "lines": receipt.lines}
     return {"task": version.name, "route": f"update{aside}", **bill_cells(receipt), **when}
@@ -181,41 +256,37 @@ def lifetime_html(family: str, balance: Balance, tasks: Sequence[Learned]) -> st
     return facts_html(f"lifetime of {family}", facts) + latest
 
 
-class Bills:
-    """What a lifetime's tasks and predictions have cost."""
+def balance(state: LifetimeState) -> Balance:
+    """Spent, reserved, left; and what everything would cost."""
+    budget = state.settings.budget
+    total = None if budget is None else budget.limits("").total
+    return state.saved.book.read(lambda pages: balance_of(pages, total))
 
-    def __init__(self, state: LifetimeState) -> None:
-        self._state = state
 
-    def balance(self) -> Balance:
-        """Spent, reserved, left; and what everything would cost."""
-        budget = self._state.settings.budget
-        total = None if budget is None else budget.limits("").total
-        return self._state.saved.book.read(lambda pages: balance_of(pages, total))
+def bill_rows(state: LifetimeState) -> list[Json]:
+    """Every line of the bill."""
+    rows = [task.bill_row() for task in state.tasks.values()]
+    return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in lines_beside(state)]
 
-    def rows(self) -> list[Json]:
-        """Every line of the bill."""
-        rows = [task.bill_row() for task in self._state.tasks.values()]
-        dated = self.beside()
-        return rows + [{k: v for k, v in row.items() if k not in _DATED} for row in dated]
 
-    def frame(self) -> pandas.DataFrame:
-        """The same as a table of pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ThriftyError(
-                "life.bill() returns a pandas DataFrame and pandas is not installed. "
-                "Type: pip install 'thrifty[frames]'"
-            ) from error
-        return pandas.DataFrame(self.rows())
+def lines_beside(state: LifetimeState) -> list[Json]:
+    """The lines that are no learned task; predictions with when, and how many examples."""
+    known = {name: task.receipt.cost for name, task in state.tasks.items()}
 
-    def beside(self) -> list[Json]:
-        """The lines that are no learned task; predictions with when, and how many examples."""
-        known = {name: task.receipt.cost for name, task in self._state.tasks.items()}
+    def work(pages: SqlPages) -> list[Json]:
+        runs, heads = pages.predictions(), pages.versions()
+        return rows_beside(known, runs, pages.accounts(), heads, pages.over_by_task())
 
-        def work(pages: SqlPages) -> list[Json]:
-            runs, heads = pages.predictions(), VersionPages(pages).heads()
-            return rows_beside(known, runs, pages.accounts(), heads, pages.over_by_task())
+    return state.saved.book.read(work)
 
-        return self._state.saved.book.read(work)
+
+def bill_frame(state: LifetimeState) -> pandas.DataFrame:
+    """Every line of the bill as a table of pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ThriftyError(
+            "life.bill() returns a pandas DataFrame and pandas is not installed. "
+            "Type: pip install 'thrifty[frames]'"
+        ) from error
+    return pandas.DataFrame(bill_rows(state))

@@ -7,9 +7,8 @@ not be guessed: the model is fitted again on the same cells without it, which co
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -28,13 +27,6 @@ from thrifty.errors import (
 )
 from thrifty.lazy import Asks
 from thrifty.typing import Json, JsonLike, LabelsLike, TableLike
-
-
-@runtime_checkable
-class GoesOnWithout(Protocol):
-    """A model that can be fitted again with fewer of its features."""
-
-    def without(self, names: Collection[str]) -> Self: ...
 
 
 def without_lacking(
@@ -59,9 +51,14 @@ def without_lacking(
     new = sorted((there or set()) - set(model.feature_names_) - set(labels))
     if not lacking:
         if new and missing == "warn" and told_names(model.feature_names_):
-            _say_new(name, new)
+            warn_user(
+                f"X has new columns, which the model of {name!r} does not use: {_listed(new)}. "
+                f"life[{name!r}].update takes them in.",
+                ColumnsChanged,
+            )
         return model, ()
-    if len(lacking) == len(asked) or not isinstance(model, GoesOnWithout):
+    without: Callable[[Collection[str]], Asks] | None = getattr(model, "without", None)
+    if len(lacking) == len(asked) or without is None:
         gone = [n for n in lacking if n in retired]
         if not gone:
             return model, ()  # what it lacks is said where names are matched
@@ -73,38 +70,31 @@ def without_lacking(
     _say_alike(absent, new)
     if absent and missing == "warn":
         _say_absent(name, model, absent, new)
-    return model.without(lacking), lacking
+    return without(lacking), lacking
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _say_absent(name: str, model: Asks, absent: Sequence[str], new: Sequence[str]) -> None:
     """Name missing columns with their share of all importance; refuse where that is too large."""
-    share = importance_of(model, absent)
-    listed = ", ".join(absent[:8]) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
-    said = f"X lacks {listed}: {share:.0%} of the importance in the model of {name!r}"
+    share, lacks = _importance_of(model, absent), f"X lacks {_listed(absent)}"
+    said = f"{lacks}: {share:.0%} of the importance in the model of {name!r}"
     beside = f" X has new columns: {', '.join(new[:8])}." if new else ""
-    if share < 0.005:  # it answers as well without them
-        warn_user(
-            f"X lacks {listed}, which the model of {name!r} does without.{beside}", ColumnsChanged
-        )
-        return
     if share > 0.5:
         raise FeaturesChanged(
             f"{said}. Its answers would mean little. Bring these columns or rename them, or give "
             f"missing='ignore' to predict without them.{beside}"
         )
-    warn_user(f"{said}. It predicts without them, less accurately.{beside}", ColumnsChanged)
+    if share < 0.005:  # it answers as well without them
+        said = f"{lacks}, which the model of {name!r} does without.{beside}"
+    else:
+        said = f"{said}. It predicts without them, less accurately.{beside}"
+    warn_user(said, ColumnsChanged)
 
 
-def _say_new(name: str, new: Sequence[str]) -> None:
-    listed = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")
-    warn_user(
-        f"X has new columns, which the model of {name!r} does not use: {listed}. "
-        f"life[{name!r}].update takes them in.",
-        ColumnsChanged,
-    )
-
-
-def importance_of(model: Asks, names: Collection[str]) -> float:
+def _importance_of(model: Asks, names: Collection[str]) -> float:
     """The share of all importance that some features of a model have.
 
     Where a model says nothing of importance its features count the same.
@@ -114,11 +104,10 @@ def importance_of(model: Asks, names: Collection[str]) -> float:
         every = np.asarray(model.feature_importances_, dtype=np.float64)  # type: ignore[attr-defined]
         each = every[asked]
     except (AttributeError, ThriftyError):
-        each = np.ones(len(asked))
+        each = np.zeros(len(asked))
     if not each.sum() > 0:
         each = np.ones(len(asked))
-    those = np.array([model.feature_names_[f] in names for f in asked])
-    return float(each[those].sum() / each.sum())
+    return float(each[[model.feature_names_[f] in names for f in asked]].sum() / each.sum())
 
 
 def _names(X: TableLike) -> set[str] | None:
@@ -152,50 +141,35 @@ def prices_here(
     >>> prices_here({"a": 2, "z": 3}, ["a", "b"], needed=["a"])
     {'a': 2, 'z': 3, 'b': 0}
     """
-    listed = prices.per_feature if isinstance(prices, PriceList) else prices
-    groups = isinstance(prices, PriceList) and (prices.orders or prices.fees or prices.derived)
-    if not isinstance(listed, Mapping) and not groups:
-        return prices
-    there = set(names)
-    new: PricesLike = prices
-    if isinstance(prices, PriceList) and groups:
+    there, new = set(names), prices
+    if isinstance(prices, PriceList) and (prices.orders or prices.fees or prices.derived):
         new = _trimmed(prices, there)
-    if isinstance(listed, Mapping):
-        strangers = [str(n) for n in listed if str(n) not in there]
-        unpriced = [n for n in names if n not in listed]
-        if strangers and unpriced:
-            _say_alike(strangers, unpriced)
-        if needed is not None and unpriced:
-            sold = _sold_otherwise(new) if isinstance(new, PriceList) else set()
-            more = {n: 0 for n in unpriced if n not in needed and n not in sold}
-            filled = {**listed, **more}
-            new = replace(new, per_feature=filled) if isinstance(new, PriceList) else filled
-    return new
+    listed = prices.per_feature if isinstance(prices, PriceList) else prices
+    unpriced = [n for n in names if n not in listed] if isinstance(listed, Mapping) else []
+    if not isinstance(listed, Mapping) or not unpriced:
+        return new
+    strangers = [str(n) for n in listed if str(n) not in there]
+    if strangers:
+        _say_alike(strangers, unpriced)
+    if needed is None:
+        return new
+    if not isinstance(new, PriceList):
+        return {**listed, **{n: 0 for n in unpriced if n not in needed}}
+    sold = {f for entry in new.orders.values() for f in members_of(entry)[1]} | set(new.derived)
+    more = {n: 0 for n in unpriced if n not in needed and n not in sold}
+    return replace(new, per_feature={**listed, **more})
 
 
 def _trimmed(prices: PriceList, there: set[str]) -> PriceList:
     """Orders, fees and derived features of what the source has; others cannot be had."""
-    changed: dict[str, object] = {}
-    for kind in ("orders", "fees"):
-        given = getattr(prices, kind)
-        kept = {}
-        for name, entry in given.items():
-            price, features = members_of(entry)
-            here = [f for f in features if f in there]
-            if here:
-                kept[name] = entry if len(here) == len(features) else (price, here)
-        if kept != dict(given):
-            changed[kind] = kept
-    derived = {f: d for f, d in prices.derived.items() if f in there}
-    if len(derived) != len(prices.derived):
-        changed["derived"] = derived
-    return replace(prices, **changed) if changed else prices  # type: ignore[arg-type]
 
+    def here(entries: JsonLike) -> Json:
+        told = {name: members_of(entry) for name, entry in entries.items()}
+        kept = {name: (price, [f for f in of if f in there]) for name, (price, of) in told.items()}
+        return {name: entry for name, entry in kept.items() if entry[1]}
 
-def _sold_otherwise(prices: PriceList) -> set[str]:
-    """Features that an order fills, or that are computed."""
-    filled = {f for entry in prices.orders.values() for f in members_of(entry)[1]}
-    return filled | set(prices.derived)
+    derived = {f: how for f, how in prices.derived.items() if f in there}
+    return replace(prices, orders=here(prices.orders), fees=here(prices.fees), derived=derived)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,15 +208,13 @@ def read_features(
     ``labels`` are columns that are, or were, labels: they are left out unless ``chosen`` names
     them. ``retired`` ones can no longer be had.
     """
-    there = source.feature_names
+    there, left_out = source.feature_names, tuple[str, ...]()
+    use = there
     if chosen is not None:
         use = _chosen(source, chosen)
-        left_out: tuple[str, ...] = ()
     elif labels and source.named:
         use = tuple(name for name in there if name not in labels)
         left_out = tuple(name for name in there if name in labels)
-    else:
-        use, left_out = there, ()
     if retired and source.named:
         use = tuple(name for name in use if name not in retired)
     if not use:
@@ -252,10 +224,10 @@ def read_features(
     if known is None:
         return TaskFeatures(use, source.named, _match(use, there, use), left_out)
     if named and source.named:
-        if use == known:
-            return TaskFeatures(known, True, _match(known, there, use), left_out)
-        have = set(known)
-        names = known + tuple(name for name in use if name not in have)
+        names = known
+        if use != known:
+            have = set(known)
+            names = known + tuple(name for name in use if name not in have)
         return TaskFeatures(names, True, _match(names, there, use), left_out)
     if len(known) != len(use):
         raise FeaturesChanged(
@@ -307,7 +279,7 @@ def kinds_to_keep(kept: JsonLike | None, new: JsonLike, source: Source) -> Json:
     return {**made, **new}
 
 
-def known_categories(words: JsonLike, X: TableLike) -> Json:
+def known_categories(categories: JsonLike, X: TableLike) -> Json:
     """Columns of a frame that are categories already: of few rows they would look like free text.
 
     Columns of numbers are left alone: in place of a category they are an error, said elsewhere.
@@ -316,7 +288,7 @@ def known_categories(words: JsonLike, X: TableLike) -> Json:
     if isinstance(X, Source) or dtypes is None or not hasattr(X, "columns"):
         return {}
     kinds = {str(c): getattr(d, "kind", "O") for c, d in zip(X.columns, dtypes)}
-    return {name: "category" for name in words if kinds.get(name, "f") not in "biufmM"}
+    return {name: "category" for name in categories if kinds.get(name, "f") not in "biufmM"}
 
 
 def kinds_here(kept: JsonLike | None, X: TableLike) -> Json:

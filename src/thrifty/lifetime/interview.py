@@ -26,7 +26,6 @@ from thrifty.lifetime.prediction_runs import PredictionRuns, Run, new_account
 from thrifty.lifetime.state import LifetimeState
 from thrifty.models.asking.walk import Walk
 from thrifty.stopping import StoppingRule
-from thrifty.stores.model_pages import KeptPages
 from thrifty.stores.pages import SqlPages
 from thrifty.typing import Floats, Ints, Json
 
@@ -215,9 +214,7 @@ class Interview:
     def close(self) -> None:
         """It has ended: the store forgets it; what was told stays owned."""
         if self._id is not None:
-            self._doors.saved.book.write(
-                lambda pages: KeptPages(pages).drop("interview", self._name)
-            )
+            self._doors.saved.book.write(lambda pages: pages.drop_kept("interview", self._name))
 
     def _check_wanted(self, feature: str | None) -> Wanted:
         wanted = self.next
@@ -332,7 +329,7 @@ class Interview:
             )
         known = {**self.known, feature: value}
         data: Json = {"known": known, "cost": self.cost + cost, "paid": [*self._paid, *paid]}
-        KeptPages(pages).put("interview", self._name, data)
+        pages.keep("interview", self._name, data)
 
     def _resume(self) -> None:
         """What the store owns of the example is not asked for; nor what was told or skipped."""
@@ -345,7 +342,7 @@ class Interview:
                 self._know(name, None)
             elif not words or value in words:  # others are no words of the models here
                 self._know(name, value)
-        data = doors.saved.book.read(lambda pages: KeptPages(pages).get("interview", self._name))
+        data = doors.saved.book.read(lambda pages: pages.kept("interview", self._name))
         if data is None:
             return
         for name, value in data["known"].items():

@@ -294,72 +294,69 @@ def label_a_task(
     cells = Cells(
         source, state.prices_of(source), ledger=state.ledger_for(source), task=name, to_buy=False
     )
-    price = to_units(cells.price_of_an_example())
+    price, n = to_units(cells.price_of_an_example()), source.n_examples
 
     def reader(most: float | None) -> LabelCells:
         return LabelCells(state, oracle, source, name, name, spend=most, is_task=True)
 
     labels = reader(None)
-    _one_currency(cells, price, labels)
-    every = np.arange(source.n_examples)
+    currency = labels.cells.currency
+    if price and currency != cells.currency:
+        raise MixedCurrencies(
+            f"labels are paid in {currency or 'units without a name'} and cells in "
+            f"{cells.currency or 'units without a name'}. Where cells cost nothing say "
+            "thrifty.Lifetime(prices=0), else give both in one currency."
+        )
 
     def everything() -> float:
-        return labels.cells.price_of(every, [0]) + price * len(every)
+        return labels.cells.price_of(np.arange(n), [0]) + price * n
 
-    most = read_spend(spend, labels.cells.currency, everything)
+    most = read_spend(spend, currency, everything)
     if most is not None:
         labels = reader(most)
     state.as_before(name, labels.cells, oracle.price, labels.told)
-    rng = np.random.default_rng(state.row_seed)
-    rows, weights = _draw_within(labels, cells, source, price, most, rng)
-    codes = labels.get(rows)
-    rows, weights, codes = rows[codes >= 0], weights[codes >= 0], codes[codes >= 0]
-    labelled = Labelled(rows, oracle.values(codes), weights)
-    labelled = _with_enough_of_each(labelled, codes)
+    rows, weights, codes = _draw_within(labels, cells, source, price, most, state.row_seed)
+    labelled = _with_enough_of_each(Labelled(rows, oracle.values(codes), weights), codes)
     receipt = labels.cells.receipt()
     left = None if most is None or not price else most if not source.free else most - receipt.cost
-    y: list[object] = [None] * source.n_examples
+    y: list[object] = [None] * n
     for row, label in zip(labelled.rows.tolist(), labelled.values.tolist()):
         y[row] = label
     return LabelledTask(y, labelled, left, receipt, oracle.name, labels)
 
 
-def _one_currency(cells: Cells, price: float, labels: LabelCells) -> None:
-    mine, theirs = labels.cells.currency, cells.currency
-    if price and mine != theirs:
-        raise MixedCurrencies(
-            f"labels are paid in {mine or 'units without a name'} and cells in "
-            f"{theirs or 'units without a name'}. Where cells cost nothing say "
-            "thrifty.Lifetime(prices=0), else give both in one currency."
-        )
-
-
 def _draw_within(
-    labels: LabelCells,
-    cells: Cells,
-    source: Source,
-    price: float,
-    most: float | None,
-    rng: np.random.Generator,
-) -> tuple[Ints, np.ndarray]:
-    before = labels.known_rows()
-    n = source.n_examples
+    labels: LabelCells, cells: Cells, source: Source, price: float, most: float | None, seed: int
+) -> tuple[Ints, Floats, Ints]:
+    """Rows that have a label by now, weights that make means over them unbiased, their codes."""
+    before, n, allowed = labels.known_rows(), cells.n_examples, labels.cells.allowance
     known, codes = np.zeros(n, dtype=bool), np.full(n, -1, dtype=np.int64)
     known[before], codes[before] = True, labels.get(before)
-    if most is None and labels.cells.allowance is None:
+    if most is None and allowed is None:
         raise BadParameter(
             "labels are bought for money: say how much this task may spend in all, for instance "
             "life.learn(name, X, oracle, spend='20 USD'), or give the lifetime a budget."
         )
-    allowed = labels.cells.allowance if most is None else min(most, labels.cells.allowance or most)
+    allowed = allowed if most is None else min(most, allowed or most)
     each = labels.cells.price_of(np.arange(n), [0]) / max(n - len(before), 1)
     share = 1.0 if not each else each / (each + part_read(each, price) * price)
+    money, spent = float(allowed or 0.0) * share, 0.0
+
+    def ask(rows: Ints) -> Ints:
+        """Labels of as many of the rows as the money reaches."""
+        nonlocal spent
+        costs = spent + np.cumsum(labels.cells.row_costs(rows, [0]))
+        fit = int(np.searchsorted(costs, money + 1e-9, side="right"))
+        spent = float(costs[fit - 1]) if fit else spent
+        return labels.get(rows[:fit])
+
+    pool, rng = int((~known).sum()), np.random.default_rng(seed)
     table = free_table(source, np.asarray(cells.prices))
-    ask = _within(labels, float(allowed or 0.0) * share)
-    pool = int((~known).sum())
     drawn, chances = draw_rows(known, codes, table, ask, pool, rng)
+    rows = np.concatenate([before, drawn])
     weights = np.concatenate([np.zeros(len(before)), unbiased_weights(chances, pool)])
-    return np.concatenate([before, drawn]), weights
+    there = codes[rows] >= 0
+    return rows[there], weights[there], codes[rows][there]
 
 
 def part_read(label: float, row: float) -> float:
@@ -375,20 +372,6 @@ def part_read(label: float, row: float) -> float:
     cells_to_labels = 0.5
     least = 0.2  # with less of a row more labels tell nothing, on these sets
     return min(1.0, max(least, math.sqrt(cells_to_labels * label / row)))
-
-
-def _within(labels: LabelCells, money: float) -> Callable[[Ints], Ints]:
-    """Buys labels as far as the money goes."""
-    spent = 0.0
-
-    def ask(rows: Ints) -> Ints:
-        nonlocal spent
-        costs = spent + np.cumsum(labels.cells.row_costs(rows, [0]))
-        fit = int(np.searchsorted(costs, money + 1e-9, side="right"))
-        spent = float(costs[fit - 1]) if fit else spent
-        return labels.get(rows[:fit])
-
-    return ask
 
 
 def _with_enough_of_each(labelled: Labelled, codes: Ints, least: int = 2) -> Labelled:

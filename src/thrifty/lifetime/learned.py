@@ -16,10 +16,10 @@ from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.html import pre_html
 from thrifty.labels.classes import Labels
 from thrifty.lazy import Estimator
-from thrifty.lifetime.bill_columns import bill_cells
+from thrifty.lifetime.bill import bill_cells
 from thrifty.protocol import AnyFamily
+from thrifty.stores.lifetime_pages import TaskRow
 from thrifty.stores.settings import family_from_dict
-from thrifty.stores.task_pages import TaskRow
 from thrifty.typing import AnyArray, Json, JsonLike
 from thrifty.untrusted import readable
 
@@ -301,17 +301,15 @@ def receipt_to_store(receipt: Receipt, about: About, features: Sequence[str]) ->
     counts = np.array([receipt.per_feature.get(name, 0) for name in features], dtype=np.int64)
     if int(counts.sum()) != sum(receipt.per_feature.values()):
         return data  # of features that the lifetime does not have
-    narrow = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
-    packed = base64.b64encode(pack_arrays({"counts": narrow})).decode()
-    if len(packed) > 50_000:
-        packed = _packed_most(narrow)
+    by_count, narrow = np.argsort(-counts, kind="stable"), counts.max() < 256
+    for most in (int((counts > 0).sum()), 10_000):
+        kept = np.sort(by_count[:most])
+        steps = np.diff(kept, prepend=0).astype(np.int32)
+        both = {"steps": steps, "counts": counts[kept].astype(np.uint8 if narrow else np.int32)}
+        packed = base64.b64encode(pack_arrays(both)).decode()
+        if len(packed) <= 50_000:
+            break
     return {**data, "per_feature": {}, "packed": packed}
-
-
-def _packed_most(counts: AnyArray) -> str:
-    most = np.sort(np.argsort(-counts.astype(np.int64), kind="stable")[:10_000])
-    steps = np.diff(most, prepend=0).astype(np.int32)
-    return base64.b64encode(pack_arrays({"steps": steps, "counts": counts[most]})).decode()
 
 
 def receipt_from_store(data: JsonLike, features: Sequence[str] | None) -> Receipt:

@@ -14,8 +14,8 @@ from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.gaps import with_censored
 from thrifty.errors import BadInput, BadParameter
-from thrifty.lifetime.answering import Answering, Answers, Promise
-from thrifty.lifetime.bill import Bills, lifetime_html
+from thrifty.lifetime.answering import Answers, Promise, answer
+from thrifty.lifetime.bill import balance, bill_frame, bill_rows, lifetime_html, lines_beside
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
 from thrifty.lifetime.outcomes import Monitor, Outcomes
@@ -24,7 +24,7 @@ from thrifty.lifetime.prediction_runs import PredictionRuns, distinct
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.task import Task, Versions
+from thrifty.lifetime.task import Task
 from thrifty.lifetime.transaction import TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stopping import Stop, StoppingRule
@@ -171,15 +171,11 @@ class Lifetime:
         return life
 
     def _furnish(self, state: LifetimeState, progress: bool | None) -> None:
-        shown = Progress(progress)
-        self._state = state
+        self._state, shown = state, Progress(progress)
         self._runs = PredictionRuns(state, shown)
-        self._answering = Answering(state, self._runs)
-        transactions = Transactions(state)
-        self._learning = Learning(state, transactions, shown)
-        self._versions = Versions(state, transactions, shown)
-        self._outcomes = Outcomes(state, self._versions)
-        self._bills = Bills(state)
+        self._transactions = Transactions(state)
+        self._learning = Learning(state, self._transactions, shown)
+        self._outcomes, self._progress = Outcomes(state), shown
 
     @overload
     def learn(
@@ -539,60 +535,39 @@ class Lifetime:
         Prediction(2 rows, 3 cells bought for 3)
         """
         self._refresh()
+        if isinstance(X, str | PathLike) and out is not None:
+            from thrifty.lifetime.prediction_parts import PartsAsked, predict_parts
+
+            if not isinstance(name, str) or isinstance(stop, Mapping) or spend is not None:
+                raise BadParameter(
+                    "a table in parts is answered for one task at a time, with one rule, and "
+                    "per_row= in place of spend=: no part knows what the others cost."
+                )
+            state, task = self._state, self[name]
+            given = (task.model, stop, per_row, id, source, task._present)
+            asked = PartsAsked(state.family, state.settings, name, *given)
+            return predict_parts(asked, X, out, missing, engine, n_jobs, self._runs, state)
         if isinstance(X, str | PathLike) or out is not None:
-            return self._predict_parts(
-                name, X, stop, spend, per_row, engine, n_jobs, out, id, source, missing
-            )
-        if engine is not None or n_jobs is not None or id is not None or source is not None:
-            raise BadParameter(
-                "engine=, n_jobs=, id= and source= are for a table in parts: predict(name, "
-                "'folder', out='answers', engine=...). A Source has its ids when it is made."
-            )
-        if isinstance(name, str):
-            if weights is not None:
-                raise BadParameter("weights are for several tasks: predict([names], X, weights=).")
-            if isinstance(stop, Mapping):
-                raise BadParameter("a mapping of rules is for several tasks; got one name.")
-            version = self._versions.present(name)
-            return self._runs.predict(
-                name, self._versions.model(name), X, stop, spend, per_row, version, missing,
-                tell=True,
-            )  # fmt: skip
-        models = {one: self._versions.model(one) for one in distinct(name)}
-        return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
-
-    def _predict_parts(
-        self,
-        name: str | list[str] | tuple[str, ...],
-        X: TableLike | PathLike[str],
-        stop: Stop | Mapping[str, StoppingRule],
-        spend: MoneyLike,
-        per_row: MoneyLike,
-        engine: object,
-        n_jobs: int | None,
-        out: str | PathLike[str] | None,
-        id: str | None,
-        source: str | None,
-        missing: str,
-    ) -> PredictionFiles:
-        from thrifty.lifetime.prediction_parts import PartsAsked, predict_parts
-
-        if not isinstance(X, str | PathLike) or out is None:
             raise BadParameter(
                 "a table in parts is a Parquet file, a folder of them or a pattern, and out= the "
                 f"folder for its answers; got {type(X).__name__} and out={out!r}."
             )
-        if not isinstance(name, str) or isinstance(stop, Mapping) or spend is not None:
+        if any(one is not None for one in (engine, n_jobs, id, source)):
             raise BadParameter(
-                "a table in parts is answered for one task at a time, with one rule, and per_row= "
-                "in place of spend=: no part knows what the others cost."
+                "engine=, n_jobs=, id= and source= are for a table in parts: predict(name, "
+                "'folder', out='answers', engine=...). A Source has its ids when it is made."
             )
-        state, version = self._state, self._versions.present(name)
-        model = self._versions.model(name)
-        asked = PartsAsked(
-            state.family, state.settings, name, model, stop, per_row, id, source, version
+        if not isinstance(name, str):
+            models = {one: self[one].model for one in distinct(name)}
+            return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
+        if weights is not None:
+            raise BadParameter("weights are for several tasks: predict([names], X, weights=).")
+        if isinstance(stop, Mapping):
+            raise BadParameter("a mapping of rules is for several tasks; got one name.")
+        task = self[name]
+        return self._runs.predict(
+            name, task.model, X, stop, spend, per_row, task._present, missing, tell=True
         )
-        return predict_parts(asked, X, out, missing, engine, n_jobs, self._runs, state)
 
     def ask(
         self,
@@ -646,7 +621,7 @@ class Lifetime:
         self._refresh()
         tasks = distinct([names] if isinstance(names, str) else names)
         return Interview(
-            {one: self._versions.model(one) for one in tasks},
+            {one: self[one].model for one in tasks},
             self._runs,
             self._state,
             stop=stop,
@@ -759,11 +734,12 @@ class Lifetime:
         self._refresh()
         cascade = tuple(cascade) or oracle.cascade
         wanted = Promise(agree, precision, recall, of, confidence)
-        prediction, task = None, self._versions.task_of(name)
+        prediction, (task, _) = None, self._state.named(name)
         if not cascade or task in self:
-            prediction = self._runs.predict(name, self._versions.model(name), X, "auto", None, None)
-        return self._answering.answer(
-            task, prediction, X, oracle, wanted, spend, random_state, cascade
+            prediction = self._runs.predict(name, self[name].model, X, "auto", None, None)
+        state, runs = self._state, self._runs
+        return answer(
+            state, runs, task, prediction, X, oracle, wanted, spend, random_state, cascade
         )
 
     def metered(
@@ -874,8 +850,7 @@ class Lifetime:
         >>> list(life), life.balance().spent
         ([], 8.0)
         """
-        self._versions.check(name)  # says which tasks there are
-        if name not in self:
+        if self[name].name not in self:  # says which tasks there are
             raise BadInput(f"forget a task, not one of its versions; got {name!r}.")
         self._state.saved.forget(name)
         del self._state.tasks[name]
@@ -970,7 +945,7 @@ class Lifetime:
     def _monitors(self) -> list[Monitor]:
         """Of each model with outcomes, how its present version does on observed outcomes."""
         self._refresh()
-        return self._outcomes.monitors()
+        return [self._outcomes.monitor(self[name]) for name in self._outcomes.names()]
 
     def report(self, path: str | PathLike[str], *, title: str = "lifetime") -> Path:
         """Write its report: one HTML page that needs no network; returns where it is.
@@ -1011,7 +986,7 @@ class Lifetime:
         >>> life.balance().left
         100.0
         """
-        return self._bills.balance()
+        return balance(self._state)
 
     def change(
         self,
@@ -1076,7 +1051,7 @@ class Lifetime:
 
     def __getitem__(self, name: str) -> Task:
         """A task, or one of its versions, ``life["diabetes@2"]``."""
-        return Task(name, self._state, self._versions, self._outcomes)
+        return Task(name, self._state, self._transactions, self._outcomes, self._progress)
 
     def __contains__(self, name: object) -> bool:
         return name in self._state.tasks
@@ -1090,8 +1065,8 @@ class Lifetime:
     def __repr__(self) -> str:
         known, tasks = len(self.representation), len(self)
         learned = f"{tasks} {'task' if tasks == 1 else 'tasks'}"
-        words = traits_of(self.family).remembers
-        return f"Lifetime({self.family!r}, {learned}, {known} {words})"
+        memories = traits_of(self.family).remembers
+        return f"Lifetime({self.family!r}, {learned}, {known} {memories})"
 
     def bill(self) -> pandas.DataFrame:
         """A pandas DataFrame: a row per task, per prediction run, and per task not learned.
@@ -1108,15 +1083,15 @@ class Lifetime:
         >>> life.bill()[["task", "route", "cells"]].values.tolist()
         [['either', 'scratch', 8]]
         """
-        return self._bills.frame()
+        return bill_frame(self._state)
 
     def _bill_rows(self) -> list[dict[str, object]]:
         """The same rows as plain data."""
-        return self._bills.rows()
+        return bill_rows(self._state)
 
     def _rows_beside(self) -> list[dict[str, object]]:
         """Those that are no learned task, predictions with when ("at") and on how many rows."""
-        return self._bills.beside()
+        return lines_beside(self._state)
 
     def _repr_html_(self) -> str:
         """For notebooks: the balance, and the latest tasks."""

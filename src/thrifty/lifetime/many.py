@@ -36,7 +36,7 @@ from thrifty.engines import ChargedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.lifetime.learned import Learned
-from thrifty.lifetime.learning import Learning, LearnsTogether
+from thrifty.lifetime.learning import Learning, learns_together
 from thrifty.lifetime.transaction import TaskOptions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import LabelsLike, MoneyLike, TableLike
@@ -71,10 +71,10 @@ class _Work:
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """What a worker found, one for each task, the cells it looked at, and of which features."""
+    """What a worker found, one for each task, the cells it read, and of which features."""
 
     found: Sequence[Attempt[object]]
-    looked: ChargedCells
+    asked: ChargedCells
     features: Sequence[str]
 
 
@@ -99,9 +99,7 @@ def learn_many(
                 most = in_a_wave if in_waves else 3 * pool.n_jobs
                 some = list(islice(coming, most - len(works)))
                 order += [name for name, _, _ in some]
-                works += _by_table(
-                    some, in_waves and isinstance(learning.state.family, LearnsTogether)
-                )
+                works += _by_table(some, in_waves and learns_together(learning.state.family))
             if not works:
                 return [done[name] for name in order]
             _start(learning, works, pool, spend, again=not in_waves)
@@ -163,9 +161,8 @@ def _learn(
 ) -> _Answer | None:
     """On a worker; None where it raises: its turn will raise again, where it can be seen."""
     try:
-        found: Sequence[Attempt[object]]
-        if isinstance(labels, list) and isinstance(family, LearnsTogether):
-            found = family.learn_together(representation, cells, labels)
+        if isinstance(labels, list):
+            found = cast(Any, family).learn_together(representation, cells, labels)
         else:
             found = [family.use_rep(representation, cells, labels)]
         return _Answer(found, ChargedCells.at(cells), cells.feature_names)
@@ -220,32 +217,27 @@ class _Known:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._family, name)
 
-    def _holds(self, representation: object, cells: Cells) -> bool:
-        if self._answer.features != cells.feature_names:
-            return False
-        return self._to is None or representation is self._to or representation == self._to
+    def _told(self, representation: object, cells: Cells) -> Sequence[Attempt[object]]:
+        """What was found, as if it were found now; nothing where the family has to be asked."""
+        to = self._to
+        if self._answer.features != cells.feature_names or not (
+            to is None or representation is to or representation == to
+        ):
+            return []
+        self._answer.asked.replay(cells)
+        return self._answer.found
 
     def use_rep(self, representation: object, cells: Cells, labels: object) -> Attempt[object]:
-        if not self._holds(representation, cells):
-            return self._family.use_rep(representation, cells, labels)
-        self._answer.looked.replay(cells)
-        return self._answer.found[0]
+        for found in self._told(representation, cells):
+            return found
+        return self._family.use_rep(representation, cells, labels)
 
     def learn_together(
         self, representation: object, cells: Cells, tasks: Sequence[PartlyLabelled]
     ) -> Sequence[Attempt[object]]:
-        if not self._holds(representation, cells):
-            family: Any = self._family
-            return family.learn_together(representation, cells, tasks)  # type: ignore[no-any-return]
-        self._answer.looked.replay(cells)
-        return self._answer.found
-
-    def learn_again(
-        self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
-    ) -> Sequence[object | None]:
-        """The family's own; named here so that it is seen to learn several labels at once."""
         family: Any = self._family
-        return family.learn_again(cells, tasks, models)  # type: ignore[no-any-return]
+        told = self._told(representation, cells)
+        return told or family.learn_together(representation, cells, tasks)
 
 
 def _read_tasks(tasks: Tasks) -> Iterator[Named]:

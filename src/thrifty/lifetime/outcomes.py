@@ -27,10 +27,9 @@ from thrifty.lifetime.monitoring import (
     watch,
 )
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.task import Versions
-from thrifty.stores.model_pages import OutcomePages, VersionPages
+from thrifty.lifetime.task import Task
+from thrifty.stores.lifetime_pages import PredictionRow
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.task_pages import PredictionRow
 from thrifty.typing import AnyArray, Bools, Fields, Floats, Ints, LabelsLike
 from thrifty.untrusted import readable
 
@@ -119,21 +118,18 @@ class Monitor:
             told += f", {self.auroc_learned:.3f} when it was learned"
         if self.expected is not None and self.seen is not None:
             told += f"; predicted rate {self.expected:.1%}, observed {self.seen:.1%}"
-        return f"{told}){self._moved_text()}"
-
-    def _moved_text(self) -> str:
-        if not self.moved:
-            return ""
-        named = ", ".join(one.feature for one in self.moved[:5])
-        more = f" and {len(self.moved) - 5} more" if len(self.moved) > 5 else ""
-        return f". Inputs have moved: {named}{more}"
+        if self.moved:
+            named = ", ".join(one.feature for one in self.moved[:5])
+            more = f" and {len(self.moved) - 5} more" if len(self.moved) > 5 else ""
+            return f"{told}). Inputs have moved: {named}{more}"
+        return f"{told})"
 
 
 class Outcomes:
     """Takes down outcomes, and watches the models of one lifetime."""
 
-    def __init__(self, state: LifetimeState, versions: Versions) -> None:
-        self._state, self._versions = state, versions
+    def __init__(self, state: LifetimeState) -> None:
+        self._state = state
         #: versions with too few rows to say how good they were
         self._unmeasured: set[tuple[str, int]] = set()
 
@@ -141,11 +137,10 @@ class Outcomes:
     def _book(self) -> Any:
         return self._state.ledger.book
 
-    def tell(self, name: str, ids: Sequence[object], y: LabelsLike, at: float | None) -> Monitor:
+    def tell(self, task: Task, ids: Sequence[object], y: LabelsLike, at: float | None) -> Monitor:
         """Outcomes of rows that were predicted; see :meth:`thrifty.lifetime.task.Task.outcomes`."""
-        at = _moment(at)
-        model = self._versions.model(name)
-        classes = getattr(model, "classes_", None)
+        at, name = _moment(at), task.name
+        classes = getattr(task.model, "classes_", None)
         if classes is None or len(classes) != 2:
             raise BadInput(
                 f"outcomes are watched for models of two classes; {name!r} is another one."
@@ -155,9 +150,8 @@ class Outcomes:
         given = checked_ids(listed_ids, len(listed_ids))
         with readable("y, the outcomes,", BadInput):
             shape = np.shape(np.asarray(y, dtype=object))
-        if not given or shape != (len(given),):
-            raise BadInput(f"one outcome per id: got {len(given)} ids and y of shape {shape}.")
-        with readable("y, the outcomes,", BadInput):
+            if not given or shape != (len(given),):
+                raise BadInput(f"one outcome per id: got {len(given)} ids and y of shape {shape}.")
             # a list as it is: among texts numpy would make a word of a gap
             said, rows = known_labels(y if isinstance(y, list | tuple) else np.asarray(y))
         given = given if rows is None else tuple(given[i] for i in rows.tolist())
@@ -171,8 +165,7 @@ class Outcomes:
 
         def work(pages: SqlPages) -> Ints:
             numbers = pages.numbers("example", given).astype(np.int64)
-            told = OutcomePages(pages)
-            answered = [a["examples"] for _, _, a in told.answers(name)]
+            answered = [a["examples"] for _, _, a in pages.answers(name)]
             known = np.concatenate(answered) if answered else np.zeros(0, dtype=np.int64)
             strange = (numbers < 0) | ~np.isin(numbers, known)
             if strange.all():
@@ -182,14 +175,11 @@ class Outcomes:
                     f"life[{name!r}].update."
                 )
             labels = np.array(codes, dtype=np.int32)
-            arrays: dict[str, AnyArray] = {
-                "examples": numbers[~strange],
-                "labels": labels[~strange],
-            }
-            told.add_outcomes(name, at, arrays)
+            told = {"examples": numbers[~strange], "labels": labels[~strange]}
+            pages.add_outcomes(name, at, cast(dict[str, AnyArray], told))
             return np.flatnonzero(strange)
 
-        self._reference(name)
+        self._reference(task)
         strange = self._book.write(work)
         unknown = tuple(given[i] for i in strange.tolist())
         if unknown:
@@ -199,39 +189,37 @@ class Outcomes:
                 "are recorded.",
                 RowsLeftOut,
             )
-        return replace(self.monitor(name), unknown=unknown)
+        return replace(self.monitor(task), unknown=unknown)
 
-    def monitors(self) -> list[Monitor]:
-        """Of each model with outcomes."""
-        names: list[str] = self._book.read(lambda pages: OutcomePages(pages).tasks())
-        return [self.monitor(name) for name in names if name in self._state.tasks]
+    def names(self) -> list[str]:
+        """Tasks of which an outcome is known."""
+        names: list[str] = self._book.read(lambda pages: pages.tasks_with_outcomes())
+        return [name for name in names if name in self._state.tasks]
 
-    def monitor(self, name: str) -> Monitor:
+    def monitor(self, task: Task) -> Monitor:
         """How the present model of a task does on observed outcomes."""
-        version = self._versions.present(name)
-        kept = self._reference(name)
-        known = self._versions.model(name).feature_names_
-        about = self._state.tasks[name.rpartition("@")[0] or name].about
+        name, version, kept = task.name, task._present, self._reference(task)
+        known, about = task.model.feature_names_, task._learned.about
 
         def work(pages: SqlPages) -> Monitor:
             return read_monitor(pages, name, version, pages.predictions(), known, about, kept)
 
         return cast(Monitor, self._book.read(work))
 
-    def _reference(self, name: str) -> Mapping[str, AnyArray] | None:
+    def _reference(self, task: Task) -> Mapping[str, AnyArray] | None:
         """Scores of held-out rows: worked out once, and kept for every look after that.
 
         A purge takes the kept ones away; those of the model that was fitted after it count then.
         """
-        version = self._versions.present(name)
+        name, version = task.name, task._present
         kept: Mapping[str, AnyArray] | None = self._book.read(
-            lambda pages: OutcomePages(pages).reference(name, version)
+            lambda pages: pages.reference(name, version)
         )
         if kept is not None or (name, version) in self._unmeasured:
             return kept
-        model = self._versions.model(name)
-        left_out = getattr(model, "held_out_scores", None)
-        found = None if left_out is None else left_out()
+        model = task.model
+        held_out = getattr(model, "held_out_scores", None)
+        found = None if held_out is None else held_out()
         if found is None:
             self._unmeasured.add((name, version))
             return None
@@ -240,16 +228,15 @@ class Outcomes:
             bins = bins_of(model.table_)
             arrays |= {"features": bins.features, "shares": bins.shares, "counted": bins.counted}
         with suppress(StoreUnwritable):  # a store that is only read: the next look works it out
-            self._book.write(lambda pages: OutcomePages(pages).put_reference(name, version, arrays))
+            self._book.write(lambda pages: pages.put_reference(name, version, arrays))
         return arrays
 
 
 def read_monitors(pages: SqlPages) -> list[Monitor]:
     """Of each model with outcomes, how its present version does."""
     found = []
-    for name in OutcomePages(pages).tasks():
-        heads = VersionPages(pages).heads(name)
-        version = next((head.number for head in heads if head.state == "present"), 1)
+    for name in pages.tasks_with_outcomes():
+        version = pages.present_version(name)
         known = pages.state().features or ()
         about = About.of(pages.receipt_of(name))
         found.append(read_monitor(pages, name, version, pages.predictions(), known, about))
@@ -270,12 +257,11 @@ def read_monitor(
     ``kept``: what held-out rows said when it was learned; None looks it up.
     Scores and labels are kept by the second class, and turned where the first is of interest.
     """
-    told = OutcomePages(pages)
-    scores, y, when = _joined(told, name, version)
+    scores, y, when = _joined(pages, name, version)
     if about.positive_first:
         scores, y = 1 - scores, ~y
     n, positives = len(y), int(y.sum())
-    answers = [arrays for by, _, arrays in told.answers(name) if by == version]
+    answers = [arrays for by, _, arrays in pages.answers(name) if by == version]
     common: Fields = {
         "predictions": sum(len(arrays["examples"]) for arrays in answers),
         "spent": _spent(runs, name),
@@ -285,7 +271,7 @@ def read_monitor(
     }
     auroc = Reference(scores[~y], scores[y]).auroc if 0 < positives < n else None
     expected, seen = (float(scores.mean()), float(y.mean())) if n else (None, None)
-    kept = told.reference(name, version) if kept is None else kept
+    kept = pages.reference(name, version) if kept is None else kept
     if kept is None:
         said = "not compared with learning yet" if n else "too few to say"
         return Monitor(name, n, positives, auroc, None, expected, seen, None, said, **common)
@@ -302,21 +288,9 @@ def read_monitor(
         since = float(when[start])
         sentence = f"worse since {time.strftime('%Y-%m-%d', time.gmtime(since))}"
     low, high = reference.interval()
-    return Monitor(
-        name,
-        n,
-        positives,
-        auroc,
-        reference.auroc,
-        expected,
-        seen,
-        since,
-        sentence,
-        moved=_moved(features, kept, answers),
-        learned_low=low,
-        learned_high=high,
-        **common,
-    )
+    common |= {"moved": _moved(features, kept, answers), "learned_low": low, "learned_high": high}
+    learned = reference.auroc
+    return Monitor(name, n, positives, auroc, learned, expected, seen, since, sentence, **common)
 
 
 def _moment(at: object) -> float:
@@ -355,14 +329,14 @@ def _moved(
     return moved_inputs(names, kept["shares"], kept["counted"], told, rows)
 
 
-def _joined(told: OutcomePages, name: str, version: int) -> tuple[Floats, Bools, Floats]:
+def _joined(pages: SqlPages, name: str, version: int) -> tuple[Floats, Bools, Floats]:
     """Scores, outcomes and when they were told, in that order; the last answer and word count."""
     score: dict[int, float] = {}
-    for by, _, arrays in told.answers(name):
+    for by, _, arrays in pages.answers(name):
         if by == version:
             score.update(zip(arrays["examples"].tolist(), arrays["scores"].tolist()))
     last: dict[int, tuple[float, int]] = {}
-    for at, arrays in told.outcomes(name):
+    for at, arrays in pages.outcomes(name):
         at = at / 1000 if at > 1e11 else at  # 0.2 took milliseconds; in seconds the year 5138
         for example, label in zip(arrays["examples"].tolist(), arrays["labels"].tolist()):
             last.pop(example, None)

@@ -34,7 +34,6 @@ from thrifty.lifetime.prediction import JointPrediction, Prediction, prediction_
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState, call_key
 from thrifty.stopping import Stop, StoppingRule, is_auto, rule_for_models
-from thrifty.stores.model_pages import KeptPages, OutcomePages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import SavedLifetime, charge
 from thrifty.typing import AnyArray, Ints, Json, JsonLike, MoneyLike, TableLike
@@ -142,10 +141,10 @@ class _StoreKeeper:
         self._book = saved.book
 
     def get(self, name: str) -> JsonLike | None:
-        return self._book.read(lambda pages: KeptPages(pages).get("prefixes", name))
+        return self._book.read(lambda pages: pages.kept("prefixes", name))
 
     def put(self, name: str, data: Json) -> None:
-        self._book.write(lambda pages: KeptPages(pages).put("prefixes", name, data))
+        self._book.write(lambda pages: pages.keep("prefixes", name, data))
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
@@ -251,7 +250,7 @@ class PredictionRuns:
             }
             if told is not None:
                 arrays |= {"told": told, "asked_rows": np.array([len(there)])}
-            OutcomePages(pages).put_answers(run.account, task, version, time.time(), arrays)
+            pages.put_answers(run.account, task, version, time.time(), arrays)
 
         made.receipt = self.end(run, made.receipt.promise, lacking, finished=finished, note=note)
 
@@ -450,7 +449,7 @@ class PredictionRuns:
         def work(pages: SqlPages) -> None:
             pages.begin_prediction(run.task, run.account, me(), run.begun_at)
             if run.call:
-                KeptPages(pages).put(_CALL, run.call, {"account": run.account})
+                pages.keep(_CALL, run.call, {"account": run.account})
 
         if not run.source.free and not run.all_owned:
             self._doors.ledger.book.write(work)
@@ -459,7 +458,7 @@ class PredictionRuns:
         """The account of this very call, where it was made before and did not come to its end."""
 
         def work(pages: SqlPages) -> str | None:
-            kept = KeptPages(pages).get(_CALL, call)
+            kept = pages.kept(_CALL, call)
             if kept is None:
                 return None
             account = str(kept["account"])
@@ -536,7 +535,7 @@ class PredictionRuns:
             if finished:
                 doors.ledger.compact_predictions(pages, run.cells.counted)
                 if run.call:
-                    KeptPages(pages).drop(_CALL, run.call)
+                    pages.drop_kept(_CALL, run.call)
             if note is not None and changed is None:
                 note(pages)
             return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -70,6 +71,10 @@ class Progress:
             _SCREEN.release()
 
 
+def _write(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)
+
+
 class _Watch(threading.Thread):
     def __init__(self, what: str, cells: Cells, state: LifetimeState, patience: float) -> None:
         super().__init__(daemon=True)
@@ -99,39 +104,18 @@ class _Watch(threading.Thread):
         return line_of(self.what, cells, self.most, spent, self.cells.currency, seconds, left)
 
     def run(self) -> None:
-        if self.over.wait(self.patience):
-            return
-        if sys.stderr.isatty():
-            self._run_on_a_terminal()
-            return
-        if in_notebook():
-            self._run_in_a_notebook()
-            return
-        while True:
-            print(self._line(), file=sys.stderr, flush=True)
-            if self.over.wait(10):
-                return
-
-    def _run_in_a_notebook(self) -> None:
-        """A line that writes itself over: notebooks know none of a terminal's other codes."""
-        widest = 0
-        while True:
-            over, line = self.over.is_set(), self._line()
+        """A line that writes itself over, where the screen can; else one now and then."""
+        terminal = sys.stderr.isatty()
+        moving = terminal or in_notebook()
+        wait, widest = self.patience, 0
+        while not self.over.wait(wait):
+            line, wait = self._line(), 0.25 if moving else 10.0
+            if terminal:  # of a line that is wider than the screen a part would stay
+                line = line[: shutil.get_terminal_size().columns - 1]
             widest = max(widest, len(line))
-            end = "\n" if over else ""
-            print("\r" + line.ljust(widest), end=end, file=sys.stderr, flush=True)
-            if over:
-                return
-            self.over.wait(0.25)
-
-    def _run_on_a_terminal(self) -> None:
-        from rich.console import Console
-        from rich.status import Status
-        from rich.text import Text
-
-        with Status(Text(self._line()), console=Console(stderr=True)) as status:
-            while not self.over.wait(0.25):
-                status.update(Text(self._line()))
+            _write(f"\r{line.ljust(widest)}" if moving else f"{line}\n")
+        if widest and moving:  # wiped; a notebook knows no such code and keeps the last one
+            _write("\r\x1b[2K" if terminal else f"\r{self._line().ljust(widest)}\n")
 
     def stop(self) -> None:
         self.over.set()

@@ -24,7 +24,6 @@ from thrifty.cells.sources.checks import one_form
 from thrifty.cells.sources.some_rows import key_of
 from thrifty.errors import ThriftyError
 from thrifty.models.table import Table, table_from_dict
-from thrifty.stores.model_pages import OutcomePages, VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import family_from_dict
 from thrifty.typing import Bools, Ints, Json, JsonLike
@@ -91,12 +90,11 @@ def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
     compact_all(pages)  # what was answered stands in columns then
     values = _values_in_columns(pages, number) if number >= 0 else {}
     features = purge_example(pages, example, at)
-    told = OutcomePages(pages)
-    told.take_out(number)
+    pages.take_out_answers(number)
     keys = _keys(pages, example)
     kept = list(_models(pages))
     for one in kept:
-        numbers = VersionPages(one.pages).examples(one.task, one.numbered)
+        numbers = one.pages.task_examples(one.task, one.numbered)
         if numbers is not None and len(numbers) == one.table.n_rows:
             one.gone |= numbers == number
             one.nameless &= numbers < 0
@@ -108,7 +106,7 @@ def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
     for one in kept:
         one.gone |= _borrowed(one, values)
     again, forgotten = _fit_again([one for one in kept if one.gone.any()])
-    _forget_words(pages)
+    _forget_categories(pages)
     for pattern in _SINGLE:
         pages._run("DELETE FROM known_blocks WHERE name LIKE ?", (pattern,))
     pages._run("DELETE FROM kept WHERE kind = ?", ("prefixes",))
@@ -128,63 +126,60 @@ def _values_in_columns(pages: SqlPages, number: int) -> dict[str, set[float]]:
     return found
 
 
-def _forget_words(pages: SqlPages) -> None:
-    """Categories that no cell holds any more: another word stands in their place.
+def _forget_categories(pages: SqlPages) -> None:
+    """Categories that no cell holds any more: another name stands in their place.
 
-    A table names all of its categories, also those of cells that nobody has looked at: which of
+    A table names all of its categories, also those of cells that nobody has read: which of
     them were hers alone nobody knows.
     """
     listed, named = pages.words(), pages.sources_of("feature")
     used: dict[int, set[str]] = {}
     for column in pages.columns("feature", list(listed)):
         places = np.unique(read_column(column).values)
-        words = listed[column.number]
-        used[column.number] = {words[int(p)] for p in places[~np.isnan(places)].tolist()}
-    for feature, words in listed.items():
-        for word in set(words) - used.get(feature, set()):
+        here = listed[column.number]
+        used[column.number] = {here[int(p)] for p in places[~np.isnan(places)].tolist()}
+    for feature, every in listed.items():
+        for category in set(every) - used.get(feature, set()):
             numbers = pages._run(
                 "SELECT number FROM cell_names WHERE kind = ? AND source = ? AND name = ?",
-                ("word", str(feature), word),
+                ("word", str(feature), category),
             )
             for (number,) in numbers:
                 pages.rename("word", int(number), f"{_GONE} {int(number)}")
             name = named[feature][1]
-            if not any(word in used.get(f, ()) for f in listed if named[f][1] == name):
-                _forget_word(pages, name, word)
+            if not any(category in used.get(f, ()) for f in listed if named[f][1] == name):
+                _forget_category(pages, name, category)
 
 
-def _forget_word(pages: SqlPages, feature: str, word: str) -> None:
+def _forget_category(pages: SqlPages, feature: str, category: str) -> None:
     """In models that hold no such row, and in what lifetimes know of the feature."""
     held = False
     for one in _models(pages):
-        words = one.data.get("words") or {}
-        if word not in words.get(feature, ()):
+        named = one.data.get("words") or {}
+        if category not in named.get(feature, ()):
             continue
         at = [j for j, f in enumerate(one.table.features.tolist()) if one.names[int(f)] == feature]
         column = one.table.values[:, at][one.table.bought[:, at]]
-        if (column == words[feature].index(word)).any():
+        if (column == named[feature].index(category)).any():
             held = True
             continue
-        data = {**one.data, "words": {**words, feature: _instead(words[feature], word)}}
-        if one.version:
-            VersionPages(one.pages).put_model(one.task, one.version, data)
-        else:
-            one.pages.put_model(one.task, data)
+        data = {**one.data, "words": {**named, feature: _instead(named[feature], category)}}
+        one.pages.put_model(one.task, data, one.version)
     for lifetime, name, block in pages._run("SELECT lifetime, name, block FROM known_blocks"):
         if held or not re.fullmatch(rf"note \d+ words of {re.escape(feature)}", str(name)):
             continue
-        with readable("what the store knows of words"):
+        with readable("what the store knows of categories"):
             listed = [str(one) for one in json.loads(bytes(block))]
-        if word in listed:
+        if category in listed:
             pages._run(
                 "UPDATE known_blocks SET block = ? WHERE lifetime = ? AND name = ?",
-                (json.dumps(_instead(listed, word)).encode(), lifetime, name),
+                (json.dumps(_instead(listed, category)).encode(), lifetime, name),
             )
 
 
-def _instead(words: list[str], word: str) -> list[str]:
+def _instead(listed: list[str], category: str) -> list[str]:
     """Each category keeps its place."""
-    return [f"{_GONE} {at}" if one == word else one for at, one in enumerate(words)]
+    return [f"{_GONE} {at}" if one == category else one for at, one in enumerate(listed)]
 
 
 def _keys(pages: SqlPages, example: str) -> Ints:
@@ -200,8 +195,7 @@ def _models(pages: SqlPages) -> Iterator[_KeptModel]:
     for lifetime, family in lifetimes:
         there = SqlPages(pages._run, pages._many, int(lifetime))
         names = there.state().features or ()
-        versions = VersionPages(there)
-        present = {h.task: h.number for h in versions.heads() if h.state == "present"}
+        present = {h.task: h.number for h in there.versions() if h.state == "present"}
         rows = there._run(
             "SELECT name, 0, model, family FROM tasks WHERE lifetime = ?", (int(lifetime),)
         ) + there._run(
@@ -251,7 +245,6 @@ def _fit_again(kept: list[_KeptModel]) -> tuple[tuple[str, ...], tuple[str, ...]
             data = _without(one, rest)
         except ThriftyError:
             forgotten.append(one.task)
-            VersionPages(one.pages).drop(one.task)
             one.pages.forget(one.task)
             continue
         if one.task in forgotten:
@@ -272,14 +265,10 @@ def _without(one: _KeptModel, rest: Ints) -> Json:
 
 
 def _put(one: _KeptModel, data: Json, rest: Ints) -> None:
-    versions = VersionPages(one.pages)
-    if one.version:
-        versions.put_model(one.task, one.version, data)
-    else:
-        one.pages.put_model(one.task, data)
-    numbers = versions.examples(one.task, one.numbered)
+    one.pages.put_model(one.task, data, one.version)
+    numbers = one.pages.task_examples(one.task, one.numbered)
     if numbers is not None and len(numbers) == one.table.n_rows:
-        versions.put_examples(one.task, one.numbered, numbers[rest])
+        one.pages.put_task_examples(one.task, one.numbered, numbers[rest])
     one.pages._run(
         "DELETE FROM references_left_out WHERE lifetime = ? AND task = ?", (one.lifetime, one.task)
     )

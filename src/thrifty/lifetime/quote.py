@@ -23,8 +23,9 @@ tenth is read, and one line says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -43,7 +44,7 @@ from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.protocol import AnyFamily, Representation, traits_of
 from thrifty.stores import MemoryStore
-from thrifty.typing import Floats, Ints, Json, KindsLike, LabelsLike, TableLike
+from thrifty.typing import Floats, Ints, Json, LabelsLike, TableLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,48 +136,37 @@ class Quote:
         return {**asdict(self), "cells": self.cells, "cost": self.cost}
 
     def __str__(self) -> str:
-        if self.rehearsed:
-            return self._rehearsal_text()
         unit = f" {self.currency}" if self.currency else ""
-        lines = [f"{self.task}: nothing bought yet"]
-        if self.reuse_cells is None:
-            lines.append("  reused        unknown")
-        else:
-            most = self.reuse_cells_at_most
-            limit = "" if most is None else f", at most {most:,} cells"
-            lines.append(
-                f"  reused        about {self.reuse_cells:,} cells, {self.reuse_cost:,.2f}{unit}"
-                f"{limit}"
-            )
-        lines.append(
-            f"  from scratch  about {self.scratch_cells:,} cells, {self.scratch_cost:,.2f}{unit}, "
-            f"at most {self.scratch_cells_at_most:,} cells, "
-            f"{self.scratch_cost_at_most:,.2f}{unit}"
-        )
-        if self.reuse_rate is not None:
-            lines.append(f"  {self.reuse_rate:.0%} of the latest tasks were reused")
-        return "\n".join([*lines, f"  {self.basis}"])
 
-    def _rehearsal_text(self) -> str:
-        unit = f" {self.currency}" if self.currency else ""
-        limit = "" if self.spend is None else ", what it may spend"
-        lines = [
-            f"{self.task}: nothing bought yet",
-            f"  about {self.scratch_cells:,} cells, {self.scratch_cost:,.2f}{unit}; at most "
-            f"{self.scratch_cost_at_most:,.2f}{unit}{limit}",
-        ]
+        def about(cells: int, cost: float | None) -> str:
+            return f"about {cells:,} cells, {cost or 0.0:,.2f}{unit}"
+
+        scratch = about(self.scratch_cells, self.scratch_cost)
+        most = f"{self.scratch_cost_at_most:,.2f}{unit}"
+        lines = [f"{self.task}: nothing bought yet"]
+        if self.rehearsed:
+            limit = "" if self.spend is None else ", what it may spend"
+            lines.append(f"  {scratch}; at most {most}{limit}")
+        else:
+            reused, at_most = "unknown", self.reuse_cells_at_most
+            if self.reuse_cells is not None:
+                reused = about(self.reuse_cells, self.reuse_cost)
+                reused += "" if at_most is None else f", at most {at_most:,} cells"
+            lines.append(f"  reused        {reused}")
+            every = f"at most {self.scratch_cells_at_most:,} cells, {most}"
+            lines.append(f"  from scratch  {scratch}, {every}")
         if self.cost_if_hopeless is not None:
-            lines.append(
-                f"  from {self.cost_if_hopeless:,.2f}{unit}, where there is nothing to be learned"
-            )
+            least = f"{self.cost_if_hopeless:,.2f}{unit}"
+            lines.append(f"  from {least}, where there is nothing to be learned")
+        took = self.seconds_a_call
         if self.calls:
-            took = self.seconds_a_call
             each = "of which none was made yet" if took is None else f"about {took:.2g} s each"
             lines.append(f"  about {self.calls:,} calls, {each}")
         if self.minutes is not None:
             told = f"{self.minutes:.1f} minutes" if self.minutes >= 0.1 else "a few seconds"
-            without = self.calls and self.seconds_a_call is None
-            lines.append(f"  about {told}{' beside the calls' if without else ''}")
+            lines.append(f"  about {told}{' beside the calls' if self.calls and not took else ''}")
+        if self.reuse_rate is not None:
+            lines.append(f"  {self.reuse_rate:.0%} of the latest tasks were reused")
         return "\n".join([*lines, f"  {self.basis}"])
 
 
@@ -191,8 +181,7 @@ class Quotes:
         state = self._state
         state.refresh()
         state.must_be_new(name)
-        task = self._transactions.open_task(name, X, y, said, to_buy=False)
-        return self.of(task)
+        return self.of(self._transactions.open([name], X, [y], said, to_buy=False))
 
     def of(self, task: OpenTask) -> Quote:
         """Of a task that was opened."""
@@ -212,29 +201,31 @@ class Quotes:
         allowed = getattr(state.family, "allowance", None)
         limits = [cells.allowance, None if allowed is None else allowed(cells)]
         limit = min([rest, *(x for x in limits if x is not None)])
-        least, told = None, task.source if isinstance(task.source, CallableSource) else None
+        least, calls, waits = None, 0, 0.0
+        each = self._seconds_a_call(task.source)
         if not _is_large(cells.n_examples * cells.n_features):
             prices = self._transactions.prices_of(task.source, task.features)
-            given = state.family, state.now.representation, task, prices, cells.spend
-            found = _rehearse(*given)
+            given = state.family, state.now.representation, task, prices
+            found, played, seconds = _rehearse(*given)
+            n_cells, cost = found.cells, found.cost
             if cells.spend is None:  # it stops by itself: where there is nothing to learn, soonest
-                least = _rehearse(*given, tells=0.0)
+                least = _rehearse(*given, tells=0.0)[0].cost
+            if isinstance(task.source, CallableSource):
+                calls = getattr(played, "calls", 0)
+                waits = _seconds_of_calls(calls, task.source, each)
             basis = "rehearsed on made-up values, with these labels, prices and all that is owned"
         else:
-            found, told = _Rehearsed(round((limit / rest if rest else 1.0) * most), limit), None
+            n_cells, cost, seconds = round((limit / rest if rest else 1.0) * most), limit, 0.0
             basis = "all that may be spent, at the mean price: too large to be rehearsed"
         basis += "" if cells.spend is not None else "; it stops sooner where more would not pay"
         # a table may be cheaper than its rehearsal, never more expensive than what may be spent
-        cost = min(found.cost, limit)
-        seconds = self._seconds_a_call(task.source)
-        n = found.calls if told is not None else 0
-        waits = 0.0 if told is None else _seconds_of_calls(n, told, seconds)
+        cost = min(cost, limit)
         return Quote(
             task=task.name,
             reuse_cells=None,
             reuse_cost=None,
             reuse_cells_at_most=None,
-            scratch_cells=min(found.cells, most),
+            scratch_cells=min(n_cells, most),
             scratch_cost=cost,
             scratch_cells_at_most=most,
             scratch_cost_at_most=limit,
@@ -242,11 +233,11 @@ class Quotes:
             basis=basis,
             currency=cells.currency,
             spend=cells.spend,
-            calls=n,
-            minutes=(found.seconds + waits) / 60,
-            seconds_a_call=seconds,
+            calls=calls,
+            minutes=(seconds + waits) / 60,
+            seconds_a_call=each,
             rehearsed=True,
-            cost_if_hopeless=None if least is None else min(least.cost, cost),
+            cost_if_hopeless=None if least is None else min(least, cost),
         )
 
     def _seconds_a_call(self, source: Source) -> float | None:
@@ -278,9 +269,11 @@ def _by_history(
     one_class: bool,
 ) -> Quote:
     """As earlier tasks went; nothing is asked of the reader but its prices."""
+    latest = history[-10:]
+    rate = sum(route == "reused" for route, _ in latest) / len(latest) if latest else None
     if one_class:
         basis = "one class: a single leaf"
-        return Quote(name, 0, 0.0, 0, 0, 0.0, 0, 0.0, _rate(history), basis, cells.currency)
+        return Quote(name, 0, 0.0, 0, 0, 0.0, 0, 0.0, rate, basis, cells.currency)
     most, most_cost = _the_rest(cells)
     missing = most / (cells.n_examples * cells.n_offered or 1)
     reuse, reuse_price, basis = _reuse(expected, known, history, cells)
@@ -301,7 +294,7 @@ def _by_history(
         scratch_cost=scratch * most_cost / most if most else 0.0,
         scratch_cells_at_most=most,
         scratch_cost_at_most=most_cost,
-        reuse_rate=_rate(history),
+        reuse_rate=rate,
         basis=f"reused: {basis}; from scratch: {scratch_basis}",
         currency=cells.currency,
     )
@@ -311,9 +304,11 @@ def _the_rest(cells: Cells) -> tuple[int, float]:
     """All that is not owned: cells, and their price; of very large tables, that at most."""
     whole = cells.n_examples * cells.n_offered
     most = whole - cells.meter.owned.count(cells.offered)
+    if not most:
+        return 0, 0.0
     if _is_large(whole):
-        return most, cells.n_examples * to_units(cells.price_of_an_example()) if most else 0.0
-    return most, cells.price_of(*_every(cells)) if most else 0.0
+        return most, cells.n_examples * to_units(cells.price_of_an_example())
+    return most, cells.price_of(*_every(cells))
 
 
 def _is_large(n_cells: int) -> bool:
@@ -323,11 +318,6 @@ def _is_large(n_cells: int) -> bool:
 
 def _every(cells: Cells) -> tuple[Ints, Ints]:
     return np.arange(cells.n_examples), np.arange(cells.n_features)
-
-
-def _rate(history: Sequence[tuple[Route, Receipt]]) -> float | None:
-    latest = history[-10:]
-    return sum(route == "reused" for route, _ in latest) / len(latest) if latest else None
 
 
 def _of_route(history: Sequence[tuple[Route, Receipt]], reused: bool) -> list[Receipt]:
@@ -340,12 +330,12 @@ def _reuse(
     """Likely cells, the price of one, and where that comes from."""
     receipts = _of_route(history, reused=True)
     if receipts:
-        looked_at = np.array([r.cells + r.reused_cells for r in receipts], dtype=np.float64)
+        asked = np.array([r.cells + r.reused_cells for r in receipts], dtype=np.float64)
         if expected.grows_with_examples:
-            looked_at *= cells.n_examples / np.array([r.n_examples for r in receipts])
+            asked *= cells.n_examples / np.array([r.n_examples for r in receipts])
         bought = sum(r.cells for r in receipts)
         price = sum(r.cost for r in receipts) / bought if bought else float(cells.prices.mean())
-        return round(float(looked_at.mean())), price, f"as the last {len(receipts)} reused tasks"
+        return round(float(asked.mean())), price, f"as the last {len(receipts)} reused tasks"
     if not known:
         return None, 0.0, "impossible, the representation is empty"
     if expected.reused is None:
@@ -416,40 +406,28 @@ def say_share(task: OpenTask, names: Sequence[str]) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rehearsed:
-    """What the rehearsal of a task bought, in how many calls, and how long it computed."""
-
-    cells: int
-    cost: float
-    calls: int = 0
-    seconds: float = 0.0
-
-
 def _rehearse(
     family: AnyFamily,
     representation: Representation,
     task: OpenTask,
     prices: PricesLike,
-    spend: float | None,
     tells: float = 0.4,
-) -> _Rehearsed:
+) -> tuple[Receipt, Source, float]:
     """Learn a task that was opened, from made-up values, in a ledger of its own.
 
     ``tells``: how far the mean of a number moves between two classes, in its standard deviations,
     set by hand; of 0 nothing is learned, and a family that stops where more would not pay stops as
-    soon as it ever does.
+    soon as it ever does. Returns what it bought, who played the source, and the seconds it took.
     """
-    allowed, currency = task.cells.allowance, task.cells.currency
+    allowed, currency, spend = task.cells.allowance, task.cells.currency, task.cells.spend
     ledger = Ledger(MemoryStore().book("rehearsal", {}, {}), None)
-    drawn = _Drawn(task, tells)
-    played: Source
+    column, played = _drawn_by(task, tells), task.source
     if isinstance(task.source, CallableSource):
-        played = actor = _Actor(task.source, drawn)
+        played = actor = _Actor(task.source, column)
         _own(task, actor, ledger, prices)
         actor.calls = 0
     else:
-        played = drawn.table()
+        played = _drawn_table(task.source, column)
     if allowed is not None and spend is None:
         left = f"{allowed:.6f} {currency}" if currency else allowed
         ledger.budget = Budget(per_task=left)
@@ -465,59 +443,60 @@ def _rehearse(
     cells.row_seed = task.cells.row_seed
     begun = time.perf_counter()
     family.use_rep(representation, cells, task.labels)
-    receipt, calls = cells.receipt(), getattr(played, "calls", 0)
-    return _Rehearsed(receipt.cells, receipt.cost, calls, time.perf_counter() - begun)
+    return cells.receipt(), played, time.perf_counter() - begun
 
 
-class _Drawn:
-    """Made-up values of the task's features, each of its own kind."""
+def _drawn_by(task: OpenTask, tells: float) -> Drawn:
+    """Draws values of a feature on some rows: the place of its category, 0 or 1, or a number."""
+    source, leans, random = task.source, tells * _lean(task.labels), np.random.default_rng(0)
 
-    def __init__(self, task: OpenTask, tells: float) -> None:
-        self.source, self._tells = task.source, tells * _lean(task.labels)
-        self._random = np.random.default_rng(0)
-
-    def column(self, f: int, rows: Ints) -> Floats:
-        """A feature on these rows: the place of its word, 0 or 1, or a number."""
-        lean = self._tells[rows]
-        if f in self.source.categories:
-            n_words = max(len(self.source.categories[f]), 1)
-            return self._random.integers(n_words, size=len(rows)).astype(np.float64)
-        sign = 1 if f % 2 else -1
-        if self.source.boolean[f]:
+    def column(f: int, rows: Ints) -> Floats:
+        lean = leans[rows] if f % 2 else -leans[rows]
+        if f in source.categories:
+            n_places = max(len(source.categories[f]), 1)
+            return random.integers(n_places, size=len(rows)).astype(np.float64)
+        if source.boolean[f]:
             often = 0.1  # it is 1 of so many; set by hand
-            odds = often / (1 - often) * np.exp(2 * sign * lean)
-            return (self._random.random(len(rows)) < odds / (1 + odds)).astype(np.float64)
-        return self._random.normal(size=len(rows)) + sign * lean
+            odds = often / (1 - often) * np.exp(2 * lean)
+            return (random.random(len(rows)) < odds / (1 + odds)).astype(np.float64)
+        return random.normal(size=len(rows)) + lean
 
-    def table(self) -> ArraySource:
-        """All of it, in place of a table."""
-        played = self.source
-        every = np.arange(played.n_examples)
-        columns = [self.column(f, every) for f in range(played.n_features)]
-        made = ArraySource(np.column_stack(columns), played.feature_names, allow_missing=True)
-        made.categories, made.present = dict(played.categories), played.present
-        made.boolean[:] = played.boolean
-        return made
+    return column
+
+
+def _drawn_table(played: Source, column: Drawn) -> ArraySource:
+    """All of it, in place of a table."""
+    every = np.arange(played.n_examples)
+    columns = [column(f, every) for f in range(played.n_features)]
+    made = ArraySource(np.column_stack(columns), played.feature_names, allow_missing=True)
+    made.categories, made.present = dict(played.categories), played.present
+    made.boolean[:] = played.boolean
+    return made
 
 
 class _Actor(CallableSource):
     """Plays the task's provider: the same examples, features, kinds, prices and limits."""
 
-    def __init__(self, played: CallableSource, drawn: _Drawn) -> None:
-        self._played, self._drawn = played, drawn
+    def __init__(self, played: CallableSource, drawn: Drawn) -> None:
+        self._played, self._drawn, names = played, drawn, played.feature_names
+        kinds: dict[
+            str, str | Sequence[str]
+        ] = {  # categories as they can be answered; all kinds are known
+            names[f]: list(some) if some else "number" for f, some in played.categories.items()
+        }
         super().__init__(
             self._answer,
             examples=played.examples,
-            features=played.feature_names,
-            boolean=[n for n, is_one in zip(played.feature_names, played.boolean) if is_one],
-            kinds=_kinds(played),
+            features=names,
+            boolean=[n for n, is_one in zip(names, played.boolean) if is_one],
+            kinds=kinds or None,
             name="rehearsal",
             allow_missing=True,
             limits=replace(played.limits, per_second=None, concurrency=1),
         )
         self.prices = played.prices
         self._rows = {id: row for row, id in enumerate(played.examples)}
-        self._columns = {name: f for f, name in enumerate(played.feature_names)}
+        self._columns = {name: f for f, name in enumerate(names)}
         self.calls = 0
 
     def tariff(self, prices: PriceList) -> Tariff:
@@ -527,20 +506,16 @@ class _Actor(CallableSource):
     def _answer(self, ids: Sequence[object], names: Sequence[str]) -> list[list[object]]:
         self.calls += 1
         rows = np.array([self._rows[str(id)] for id in ids])
-        return [list(row) for row in zip(*(self._words(self._columns[n], rows) for n in names))]
+        return [list(row) for row in zip(*(self._told(self._columns[n], rows) for n in names))]
 
-    def _words(self, f: int, rows: Ints) -> list[object]:
-        drawn = self._drawn.column(f, rows).tolist()
-        words = self.categories.get(f)
-        return drawn if words is None else [words[int(place)] for place in drawn]
+    def _told(self, f: int, rows: Ints) -> list[object]:
+        drawn = self._drawn(f, rows).tolist()
+        categories = self.categories.get(f)
+        return drawn if categories is None else [categories[int(place)] for place in drawn]
 
 
-def _kinds(played: Source) -> KindsLike:
-    """Categories as they can be answered; of all others the kind is known."""
-    names = played.feature_names
-    return {
-        names[f]: list(words) if words else "number" for f, words in played.categories.items()
-    } or None
+#: values of a feature, by its number, on some rows
+Drawn: TypeAlias = Callable[[int, Ints], Floats]
 
 
 def _lean(labels: object) -> Floats:
@@ -561,15 +536,15 @@ def _own(task: OpenTask, actor: _Actor, ledger: Ledger, prices: PricesLike) -> N
     if not owned.everything and not owned.count():
         return
     reader = Cells(actor, prices, ledger=ledger, task="before", match=None)
-    columns = np.arange(actor.n_features)
+    n = actor.n_examples
     if owned.everything:
-        reader.get(np.arange(actor.n_examples), columns)
+        reader.get(np.arange(n), np.arange(actor.n_features))
         return
     bits = np.unpackbits(owned.bitmap.view(np.uint8), axis=1, bitorder="little")
-    rows_of = {f: np.flatnonzero(bits[f, : actor.n_examples]) for f in columns.tolist()}
     alike: dict[bytes, list[int]] = {}
-    for f, rows in rows_of.items():
-        alike.setdefault(rows.tobytes(), []).append(f)
+    for f in range(actor.n_features):
+        alike.setdefault(bits[f, :n].tobytes(), []).append(f)
     for features in alike.values():
-        if len(rows_of[features[0]]):
-            reader.get(rows_of[features[0]], features)
+        rows = np.flatnonzero(bits[features[0], :n])
+        if len(rows):
+            reader.get(rows, features)

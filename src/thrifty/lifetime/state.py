@@ -1,6 +1,6 @@
 """What a lifetime holds: family, rule, settings, what past tasks taught, each task, its ledger.
 
-Whatever is bought goes through its ledger, under its prices and budget; what was looked at is owned
+Whatever is bought goes through its ledger, under its prices and budget; what was read is owned
 from then on, by its examples' ids or with the very table that was brought.
 """
 
@@ -42,12 +42,10 @@ from thrifty.models import Models
 from thrifty.protocol import AnyFamily, traits_of, with_seed
 from thrifty.stores import existing_store, open_store
 from thrifty.stores.base import StoreLike
-from thrifty.stores.memory import MemoryLifetime
-from thrifty.stores.model_pages import KeptPages
+from thrifty.stores.lifetime_pages import TaskHead
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import FeaturesMoved, SavedLifetime, Snapshot, task_exists
+from thrifty.stores.saved import FeaturesMoved, MemoryLifetime, SavedLifetime, Snapshot, task_exists
 from thrifty.stores.settings import Settings
-from thrifty.stores.task_pages import TaskHead
 from thrifty.typing import Fields, Ints, Json, KindsLike, NaLike, TableLike
 
 #: the categories of each feature, in the places that they have in this lifetime
@@ -116,11 +114,13 @@ class LifetimeState:
         """A lifetime that begins; or goes on, where its store holds it."""
         given.check_currency("")
         if store is None:
-            return cls.in_memory(_seeded(family or Models(), given), given, rule)
+            family = with_seed(family or Models(), given.random_state)
+            return cls.in_memory(family, given, rule)
         where = open_store(store)
         if family is None and name not in where.lifetimes():
             family = Models()
-        family = None if family is None else _seeded(family, given)
+        if family is not None:  # one that draws and was given no seed takes the lifetime's
+            family = with_seed(family, given.random_state)
         return cls(SavedLifetime.open(where, name, family, rule, given))
 
     @classmethod
@@ -151,6 +151,13 @@ class LifetimeState:
             raise UnknownTask(
                 f"no task named {name!r}; the {len(self.tasks)} learned so far begin with {known}."
             ) from None
+
+    def named(self, name: str) -> tuple[str, int | None]:
+        """A task, and the number of the version of it that is named, ``diabetes@2``."""
+        task, at, number = name.rpartition("@")
+        if at and number.isdecimal() and name not in self.tasks:
+            return task, int(number)
+        return name, None
 
     def must_be_new(self, name: str) -> None:
         """Refuse a name that a task has, or that versions of tasks have."""
@@ -230,39 +237,40 @@ class LifetimeState:
             return set()
         return self.saved.book.peek(lambda pages: pages.labels_of(name), set())
 
+    def source_of_task(self, X: TableLike, kinds: KindsLike, na: NaLike) -> Source:
+        """What a task brought as a source, its categories in the places that past tasks knew."""
+        categories = getattr(self.now.representation, "words", {})
+        return self.source_of(X, kinds, categories, na).recoded(categories)
+
     def source_of(
-        self, X: TableLike, kinds: KindsLike, words: CategoryNames, na: NaLike = None
+        self, X: TableLike, kinds: KindsLike, categories: CategoryNames, na: NaLike = None
     ) -> Source:
         """What a user brought as a source, its columns read as this lifetime knows them."""
         if na is not None and isinstance(X, Source):
             raise BadInput("a Source says what is a gap when it is made: na= and censored= there.")
-        if isinstance(X, CallableSource) and X.limits.on_failure == "gap":
-            self._refuse_gaps()
-        kept: Fields = {**known_categories(words, X), **kinds_here(self.settings.kinds, X)}
-        return as_source(
-            X,
-            allow_missing=traits_of(self.family).allows_missing,
-            categories=traits_of(self.family).reads_categories,
-            kinds={**kept, **(kinds or {})} or None,
-            lazily=True,
-            na=with_na(self.settings.na, read_na(na)) or None,
-        )
-
-    def _refuse_gaps(self) -> None:
-        if not traits_of(self.family).allows_missing:
+        makes_gaps = isinstance(X, CallableSource) and X.limits.on_failure == "gap"
+        traits = traits_of(self.family)
+        if makes_gaps and not traits.allows_missing:
             raise BadInput(
                 f"{type(self.family).__name__} reads no gaps, and the source makes gaps of what "
                 "fails: give it on_failure='stop', or learn with thrifty.Models()."
             )
+        kept: Fields = {**known_categories(categories, X), **kinds_here(self.settings.kinds, X)}
+        return as_source(
+            X,
+            allow_missing=traits.allows_missing,
+            categories=traits.reads_categories,
+            kinds={**kept, **(kinds or {})} or None,
+            lazily=True,
+            na=with_na(self.settings.na, read_na(na)) or None,
+        )
 
     def one_currency(self, source: Source, counted: bool) -> None:
         """Refuse to count cells without a price beside money: a cell is no dollar.
 
         ``counted``: whether some are, or would be; what is owned costs nothing, whatever its price.
         """
-        if not counted or not source.free:
-            return
-        if self.settings.prices is not None:
+        if not counted or not source.free or self.settings.prices is not None:
             return
         paid_in = self.saved.book.peek(lambda pages: pages.currency(""), "")
         if paid_in:
@@ -274,16 +282,13 @@ class LifetimeState:
 
     def ledger_for(self, source: Source) -> Ledger | None:
         """The ledger, where cells of this source are bought, limited or known by their ids."""
-        return self.ledger if self.needs_ledger(source) else None
-
-    def needs_ledger(self, source: Source) -> bool:
-        """Whether cells of this source are bought, limited by a budget or known by their ids."""
         budget = self.settings.budget
-        return budget is not None or not source.free or source.examples is not None
+        needed = budget is not None or not source.free or source.examples is not None
+        return self.ledger if needed else None
 
     def only_counts(self, source: Source, currency: str) -> bool:
         """Whether cells of this source are counted and no more: nothing limits or names them."""
-        return not (self.needs_ledger(source) or source.name or currency)
+        return self.ledger_for(source) is None and not source.name and not currency
 
     def owned_of(
         self, X: TableLike, source: Source, rows: Ints | None = None, n: int = 0
@@ -292,11 +297,9 @@ class LifetimeState:
 
         ``rows``: the source holds only these of the object's ``n``.
         """
-        if source.examples is None and rows is not None:
-            whole, place = self.remembered.of(X, source, n)
-            return PartOwned(whole, rows), place
         if source.examples is None:
-            return self.remembered.of(X, source)
+            whole, place = self.remembered.of(X, source, n)
+            return whole if rows is None else PartOwned(whole, rows), place
         if not source.free:
             return Owned(source.n_examples, source.n_features), source.name
         read = self.ledger.book.read
@@ -324,9 +327,9 @@ class LifetimeState:
         call: Json = {"said": call_key(cells, *said), "left": cells.allowance}
         page = f"{task}\0{cells.source_name}"
         book = self.ledger.book
-        if book.read(lambda pages: KeptPages(pages).get("call", page)) != call:
+        if book.read(lambda pages: pages.kept("call", page)) != call:
             cells.is_another_call()
-            book.write(lambda pages: KeptPages(pages).put("call", page, call))
+            book.write(lambda pages: pages.keep("call", page, call))
 
     def say_purged(self, source: Source, cells: Cells) -> None:
         """Warn of examples whose values were taken out of the store, and are not owned again."""
@@ -372,7 +375,7 @@ class LifetimeState:
     def count(
         self, pages: SqlPages, task: Opened, account: str, now: float, without: Sequence[int] = ()
     ) -> ChangedValue | None:
-        """Note what was looked at in a free source as owned, under the examples' ids.
+        """Note what was read in a free source as owned, under the examples' ids.
 
         Returns the error that names the cells of which the store knows another value. Rows
         ``without`` were purged since it began.
@@ -433,14 +436,9 @@ class LifetimeState:
         return note
 
     def keep(self, opened: Opened) -> None:
-        """What was looked at is owned from now on."""
+        """What was read is owned from now on."""
         if opened.source.examples is None:
             opened.owned.add(opened.cells.meter)
-
-
-def _seeded(family: AnyFamily, given: Settings) -> AnyFamily:
-    """A family that draws and was given no seed takes the lifetime's."""
-    return with_seed(family, given.random_state)
 
 
 def _features_key(source: Source, cells: Cells) -> str:

@@ -11,18 +11,19 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells import Cells, Receipt
+from thrifty.cells import Receipt
 from thrifty.cells.prices.money import amount_text, minor_units
 from thrifty.cells.sources.gaps import with_censored
 from thrifty.errors import BadInput, BadParameter
 from thrifty.html import pre_html
 from thrifty.lazy import Estimator
-from thrifty.lifetime.bill_columns import bill_cells
+from thrifty.lifetime.bill import bill_cells
 from thrifty.lifetime.learned import (
     About,
     Learned,
@@ -37,46 +38,16 @@ from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
 from thrifty.stores.base import LifetimeBook
-from thrifty.stores.model_pages import VersionHead, VersionPages, VersionRow
+from thrifty.stores.lifetime_pages import TaskRow, VersionHead, VersionRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.saved import FeaturesMoved, charge_task
-from thrifty.stores.task_pages import TaskRow
-from thrifty.typing import (
-    CensoredLike,
-    Json,
-    JsonLike,
-    KindsLike,
-    LabelsLike,
-    MoneyLike,
-    NaLike,
-    TableLike,
-)
+from thrifty.typing import CensoredLike, Json, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 if TYPE_CHECKING:
     from thrifty.lifetime.outcomes import Monitor, Outcomes
 
 #: what a version is: the one that answers, one that did, one that was worse
 _PRESENT, _BEFORE, _ASIDE, _BACK = "present", "before", "kept aside", "rolled back"
-
-
-class _Updated(Protocol):
-    model: Any  # a model of the family
-    rows: NDArray[np.int64]
-    loss: float | None
-    loss_before: float | None
-    n_judged: int
-
-    @property
-    def not_worse(self) -> bool: ...
-
-
-@runtime_checkable
-class Updates(Protocol):
-    """A family whose models go on with new rows."""
-
-    def update(
-        self, model: Estimator, cells: Cells, labels: object, known: NDArray[np.int64]
-    ) -> _Updated: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,244 +109,6 @@ class Version:
         return f"{self.name}: {self.state}{judged}"
 
 
-class Versions:
-    """Updates the tasks of one lifetime, and knows their versions."""
-
-    def __init__(
-        self, state: LifetimeState, transactions: Transactions, progress: Progress
-    ) -> None:
-        self._state, self._transactions, self._progress = state, transactions, progress
-
-    @property
-    def _book(self) -> LifetimeBook:
-        return self._state.saved.book
-
-    def update(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Version:
-        """Go on with new rows; see :meth:`thrifty.lifetime.task.Task.update`."""
-        family = self._state.family
-        if not isinstance(family, Updates):
-            raise BadParameter(
-                f"{type(family).__name__} learns a task once: life.forget({name!r}) and learn it "
-                "again on all rows (what is owned costs nothing), or use thrifty.Models()."
-            )
-        while True:
-            self._state.refresh()
-            model = self._state.model(name)  # says which tasks there are
-            present = self.present(name)
-            number = 1 + max((h.number for h in self._heads(name)), default=1)
-            account = f"{name}@{number}"
-            task = self._transactions.open_task(account, X, y, said, a_share=False)
-            refuse_without_limit(task, "update", [name])
-            known = self._known_rows(name, present, task)
-            try:
-                with self._transactions.noting(task):
-                    with self._progress.shown(account, task.cells, self._state):
-                        made = family.update(model, task.cells, task.labels, known)
-                    return self._state.booked(
-                        task.cells,
-                        lambda: self._commit(name, number, present, task, made),  # noqa: B023
-                    )
-            except FeaturesMoved:
-                continue  # what it bought is owned: the next turn pays nothing for it
-
-    def _heads(self, name: str) -> list[VersionHead]:
-        return self._book.peek(lambda pages: VersionPages(pages).heads(name), [])
-
-    def present(self, name: str) -> int:
-        """The number of the version that answers for a task, or that was named."""
-        task, number = self._named(name)
-        if number is not None:
-            return number
-        return _present(self._heads(task))
-
-    def task_of(self, name: str) -> str:
-        """The task that a name or the name of one of its versions is about."""
-        return self._named(name)[0]
-
-    def _named(self, name: str) -> tuple[str, int | None]:
-        """A task, and the version of it that is named, ``diabetes@2``."""
-        task, at, number = name.rpartition("@")
-        if at and number.isdecimal() and name not in self._state.tasks:
-            return task, int(number)
-        return name, None
-
-    def _known_rows(self, name: str, present: int, task: OpenTask) -> NDArray[np.int64]:
-        """Rows of the update that the present version was learned from, by their ids."""
-        ids = task.source.examples
-        if ids is None:
-            return np.zeros(0, dtype=np.int64)
-
-        def work(pages: SqlPages) -> NDArray[np.int64]:
-            had = VersionPages(pages).examples(name, present)
-            if had is None:
-                return np.zeros(0, dtype=np.int64)
-            return np.flatnonzero(np.isin(pages.numbers("example", ids), had[had >= 0]))
-
-        found: NDArray[np.int64] = self._book.read(work)
-        return found
-
-    def _commit(
-        self, name: str, number: int, present: int, task: OpenTask, made: _Updated
-    ) -> Version:
-        """Write the version down, with what it bought, in one transaction."""
-        state, first = self._state, self._state.tasks[name]
-        names = task.features.names
-        receipt = task.cells.receipt()
-        about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
-        learned = Learned(task.name, "bought", (made.model, receipt, None, about))
-        done = self._transactions.finished(task, learned, None)
-        taken = made.not_worse
-        note = {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged}
-        family = state.family.to_dict()
-        row = VersionRow(
-            name,
-            number,
-            _PRESENT if taken else _ASIDE,
-            receipt_to_store(receipt, about, names),
-            time.time(),
-            note,
-            model_to_store(made.model, names),
-            family,
-            uuid.uuid4().hex,
-        )
-        before = self._first_row(name) if number == 2 else None
-        after = task.after()
-        ids = task.source.examples
-
-        def work(pages: SqlPages) -> None:
-            versions = VersionPages(pages)
-            there = versions.one(name, number)
-            if there is not None and there.token == row.token:
-                return  # written already, as the connection was lost
-            if there is not None:
-                raise FeaturesMoved  # another process has updated it meanwhile
-            if _present(versions.heads(name)) != present:
-                raise FeaturesMoved  # or gone back to a version before
-            state.saved.grow_features(pages, after)
-            charge_task(state.ledger, pages, done)
-            if before is not None:
-                versions.add(replace(before, state=_BEFORE if taken else _PRESENT))
-            elif taken:
-                versions.put_state(name, present, _BEFORE)
-            versions.add(row)
-            if ids is not None:
-                had = versions.examples(name, present)
-                n_old = made.model.table_.n_rows - len(made.rows)
-                old = np.full(n_old, -1) if had is None else had
-                new = pages.number("example", [ids[i] for i in made.rows.tolist()])
-                versions.put_examples(name, number, np.concatenate([old, new]))
-            if taken:
-                state.saved.put_present(pages, row, about.to_store())
-            state.ledger.compact(pages, task.name)
-
-        self._book.write(work)
-        self._transactions.keep(task)
-        state.now = replace(state.now, features=after.features, named=after.named)
-        if taken:
-            state.tasks[name] = first.with_model(made.model, about)
-        state.refresh()
-        return self.one(name, number)
-
-    def _first_row(self, name: str) -> VersionRow:
-        """The first version, as it is written down beside the second."""
-        row, token = self._state.saved.row(name), uuid.uuid4().hex
-        return VersionRow(
-            name, 1, _BEFORE, row.receipt, row.learned_at, {}, row.model, row.family, token
-        )
-
-    def all(self, name: str) -> list[Version]:
-        """The versions of a task; see :attr:`thrifty.lifetime.task.Task.versions`."""
-        self._state.refresh()
-        self._state.model(name)
-        heads = self._heads(name)
-        if not heads:
-            first = self._state.tasks[name]
-            at = self._state.saved.row(name).learned_at
-            return [Version(name, 1, _PRESENT, first.receipt, at, _load=lambda: first.model)]
-        return [self._version(head) for head in heads]
-
-    def _version(self, head: VersionHead) -> Version:
-        note = head.note
-        return Version(
-            head.task,
-            head.number,
-            head.state,
-            self._receipt(head.receipt),
-            head.at,
-            note.get("loss"),
-            note.get("loss before"),
-            int(note.get("rows") or 0),
-            lambda: self._loaded(head.task, head.number),
-        )
-
-    def _receipt(self, data: JsonLike) -> Receipt:
-        return receipt_from_store(data, self._state.now.features)
-
-    def one(self, name: str, number: int) -> Version:
-        """One version of a task; those that do not exist are an error."""
-        for version in self.all(name):
-            if version.number == number:
-                return version
-        there = ", ".join(v.name for v in self.all(name))
-        raise BadInput(f"{name!r} has no version {number}; there are {there}.")
-
-    def _loaded(self, name: str, number: int) -> Estimator:
-        row = self._book.read(lambda pages: VersionPages(pages).one(name, number))
-        if row is None:
-            raise BadInput(f"the version {name}@{number} was forgotten by another process.")
-        task = TaskRow(name, "bought", row.model, row.receipt, None, "", row.at, row.family)
-        return StoredModel(self._state.family, lambda: task, self._state.now.features).load()
-
-    def check(self, name: str) -> Version | None:
-        """The version that is named, ``diabetes@2``; of a task or version not there an error."""
-        task, number = self._named(name)
-        if number is not None and task in self._state.tasks:
-            return self.one(task, number)
-        if name not in self._state.tasks:
-            self._state.model(name)  # says which tasks there are
-        return None
-
-    def model(self, name: str) -> Estimator:
-        """The model of a task, or of a version of it."""
-        version = self.check(name)
-        found: Estimator = self._state.model(name) if version is None else version.model
-        return found
-
-    def receipt(self, name: str) -> Receipt:
-        """What a task, or a version of it, bought."""
-        version = self.check(name)
-        return self._state.tasks[name].receipt if version is None else version.receipt
-
-    def rollback(self, name: str) -> Version:
-        """The version before answers again; see :meth:`thrifty.lifetime.task.Task.rollback`."""
-        self._state.refresh()
-        self._state.model(name)
-
-        def work(pages: SqlPages) -> VersionRow:
-            versions = VersionPages(pages)
-            heads = versions.heads(name)
-            present = _present(heads)
-            before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
-            if not before:
-                raise BadInput(
-                    f"there is no version of {name!r} before the present one, {name}@{present}."
-                )
-            number = before[-1]
-            versions.put_state(name, present, _BACK)
-            versions.put_state(name, number, _PRESENT)
-            row = versions.one(name, number)
-            assert row is not None
-            self._state.saved.put_present(pages, row, About.of(row.receipt).to_store())
-            pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
-            return row
-
-        row, tasks = self._book.write(work), self._state.tasks
-        model = self._loaded(name, row.number)
-        tasks[name] = tasks[name].with_model(model, About.of(row.receipt))
-        self._state.refresh()
-        return self.one(name, row.number)
-
-
 class Task:
     """One task, ``life["diabetes"]``, or one version of its model, ``life["diabetes@2"]``.
 
@@ -396,11 +129,18 @@ class Task:
     """
 
     def __init__(
-        self, name: str, state: LifetimeState, versions: Versions, outcomes: Outcomes
-    ) -> None:
+        self, name: str, state: LifetimeState, transactions: Transactions, outcomes: Outcomes,
+        progress: Progress,
+    ) -> None:  # fmt: skip
         self.name = name
-        self._state, self._versions, self._outcomes = state, versions, outcomes
-        versions.check(name)  # says which tasks there are
+        self._state, self._transactions = state, transactions
+        self._outcomes, self._progress = outcomes, progress
+        #: the task, and the number of its version where one is named
+        self._task, self._number = state.named(name)
+        if self._number is None or self._task not in state.tasks:
+            state.model(name)  # says which tasks there are
+        else:
+            self._named_version()
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, {self.route!r})"
@@ -417,11 +157,20 @@ class Task:
 
     @property
     def _learned(self) -> Learned:
-        return self._state.tasks[self._versions.task_of(self.name)]
+        return self._state.tasks[self._task]
+
+    def _named_version(self) -> Version:
+        there = {version.number: version for version in self._every_version()}
+        if self._number not in there:
+            listed = ", ".join(version.name for version in there.values())
+            raise BadInput(f"{self._task!r} has no version {self._number}; there are {listed}.")
+        return there[self._number]
 
     @property
     def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
-        return self._versions.model(self.name)
+        if self._number is not None:
+            return self._named_version().model
+        return self._state.model(self.name)
 
     @property
     def route(self) -> str:
@@ -433,7 +182,7 @@ class Task:
 
     @property
     def receipt(self) -> Receipt:
-        return self._versions.receipt(self.name)
+        return self._learned.receipt if self._number is None else self._named_version().receipt
 
     @property
     def quality(self) -> Any:  # each family measures its own
@@ -441,7 +190,58 @@ class Task:
 
     @property
     def versions(self) -> list[Version]:
-        return self._versions.all(self.name)
+        self._state.model(self.name)
+        return self._every_version()
+
+    @property
+    def _present(self) -> int:
+        """The number of the version that answers for the task, or that was named."""
+        if self._number is not None:
+            return self._number
+        return self._book.peek(lambda pages: pages.present_version(self.name), 1)
+
+    @property
+    def _book(self) -> LifetimeBook:
+        return self._state.saved.book
+
+    def _heads(self) -> list[VersionHead]:
+        return self._book.peek(lambda pages: pages.versions(self._task), [])
+
+    def _every_version(self) -> list[Version]:
+        state = self._state
+        state.refresh()
+        learned = self._learned
+        found = []
+        for head in self._heads():
+            receipt = receipt_from_store(head.receipt, state.now.features)
+            loss, before = head.note.get("loss"), head.note.get("loss before")
+            judged = int(head.note.get("rows") or 0)
+            load = partial(self._load, head.number)
+            found.append(
+                Version(
+                    self._task,
+                    head.number,
+                    head.state,
+                    receipt,
+                    head.at,
+                    loss,
+                    before,
+                    judged,
+                    load,
+                )
+            )
+        if not found:
+            at = state.saved.row(self._task).learned_at
+            first = Version(self._task, 1, _PRESENT, learned.receipt, at)
+            found.append(replace(first, _load=lambda: learned.model))
+        return found
+
+    def _load(self, number: int) -> Estimator:
+        row = self._book.read(lambda pages: pages.version_row(self._task, number))
+        if row is None:
+            raise BadInput(f"the version {self._task}@{number} was forgotten by another process.")
+        task = TaskRow(self._task, "bought", row.model, row.receipt, None, "", row.at, row.family)
+        return StoredModel(self._state.family, lambda: task, self._state.now.features).load()
 
     def show(self) -> str:
         """How it was learned, what it cost, and its model, to be printed.
@@ -530,9 +330,101 @@ class Task:
         >>> life["ill"].update(X[200:], y[200:]).name, [v.state for v in life["ill"].versions]
         ('ill@2', ['before', 'present'])
         """
-        na = with_censored(na, censored)
-        said = TaskOptions(spend, None, kinds, na, None, sample_weight, groups)
-        return self._versions.update(self.name, X, y, said)
+        said = TaskOptions(
+            spend, None, kinds, with_censored(na, censored), None, sample_weight, groups
+        )
+        name, family = self.name, cast(Any, self._state.family)
+        if not hasattr(family, "update"):
+            raise BadParameter(
+                f"{type(family).__name__} learns a task once: life.forget({name!r}) and learn it "
+                "again on all rows (what is owned costs nothing), or use thrifty.Models()."
+            )
+
+        def opened() -> OpenTask:
+            self._state.model(name)  # says which tasks there are
+            number = 1 + max((head.number for head in self._heads()), default=1)
+            account = f"{name}@{number}"
+            task = self._transactions.open([account], X, [y], said, a_share=False)
+            refuse_without_limit(task, "update", [name])
+            return replace(task, updates=self._present)
+
+        def make(task: OpenTask) -> object:
+            known, model = self._known_rows(task), self._state.model(name)
+            with self._progress.shown(task.name, task.cells, self._state):
+                return family.update(model, task.cells, task.labels, known)
+
+        return self._transactions.carry_through(opened, make, self._commit)
+
+    def _known_rows(self, task: OpenTask) -> NDArray[np.int64]:
+        """Rows of the update that the present version was learned from, by their ids."""
+        ids = task.source.examples or ()
+
+        def work(pages: SqlPages) -> NDArray[np.int64]:
+            had = pages.task_examples(self.name, task.updates)
+            if had is None:
+                return np.zeros(0, dtype=np.int64)
+            return np.flatnonzero(np.isin(pages.numbers("example", ids), had[had >= 0]))
+
+        return self._book.peek(work, np.zeros(0, dtype=np.int64))
+
+    def _commit(self, task: OpenTask, made: Any) -> Version:
+        """Write the version down, with what it bought, in one transaction."""
+        state, name, first, after = self._state, self.name, self._learned, task.after()
+        present, number = task.updates, int(task.name.rpartition("@")[2])
+        names, receipt, ids = task.features.names, task.cells.receipt(), task.source.examples
+        about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
+        learned = Learned(task.name, "bought", (made.model, receipt, None, about))
+        done = self._transactions.finished(task, learned)
+        taken = made.not_worse
+        row = VersionRow(
+            name,
+            number,
+            _PRESENT if taken else _ASIDE,
+            receipt_to_store(receipt, about, names),
+            time.time(),
+            {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged},
+            model_to_store(made.model, names),
+            state.family.to_dict(),
+            uuid.uuid4().hex,
+        )
+        before = self._first_row() if number == 2 else None
+
+        def work(pages: SqlPages) -> None:
+            there = pages.version_row(name, number)
+            if there is not None and there.token == row.token:
+                return  # written already, as the connection was lost
+            if there is not None or pages.present_version(name) != present:
+                raise FeaturesMoved  # another process has updated it, or gone back, meanwhile
+            state.saved.grow_features(pages, after)
+            charge_task(state.ledger, pages, done)
+            if before is not None:
+                pages.add_version(replace(before, state=_BEFORE if taken else _PRESENT))
+            elif taken:
+                pages.put_version_state(name, present, _BEFORE)
+            pages.add_version(row)
+            if ids is not None:
+                had = pages.task_examples(name, present)
+                n_old = made.model.table_.n_rows - len(made.rows)
+                old = np.full(n_old, -1) if had is None else had
+                new = pages.number("example", [ids[i] for i in made.rows.tolist()])
+                pages.put_task_examples(name, number, np.concatenate([old, new]))
+            if taken:
+                pages.put_present(name, row.model, row.family, about.to_store())
+            state.ledger.compact(pages, task.name)
+
+        self._book.write(work)
+        self._transactions.keep(task)
+        state.now = replace(state.now, features=after.features, named=after.named)
+        if taken:
+            state.tasks[name] = first.with_model(made.model, about)
+        return next(version for version in self.versions if version.number == number)
+
+    def _first_row(self) -> VersionRow:
+        """The first version, as it is written down beside the second."""
+        row, token = self._state.saved.row(self.name), uuid.uuid4().hex
+        return VersionRow(
+            self.name, 1, _BEFORE, row.receipt, row.learned_at, {}, row.model, row.family, token
+        )
 
     def rollback(self) -> Version:
         """Let the version before the present one answer again; nothing is lost.
@@ -559,7 +451,29 @@ class Task:
         >>> life["ill"].rollback().name, len(life["ill"].versions)
         ('ill@1', 2)
         """
-        return self._versions.rollback(self.name)
+        name, tasks = self.name, self._state.tasks
+        self._state.refresh()
+        self._state.model(name)
+
+        def work(pages: SqlPages) -> VersionRow:
+            present = pages.present_version(name)
+            heads = pages.versions(name)
+            before = [h.number for h in heads if h.state == _BEFORE and h.number < present]
+            if not before:
+                raise BadInput(
+                    f"there is no version of {name!r} before the present one, {name}@{present}."
+                )
+            pages.put_version_state(name, present, _BACK)
+            pages.put_version_state(name, before[-1], _PRESENT)
+            row = pages.version_row(name, before[-1])
+            assert row is not None
+            pages.put_present(name, row.model, row.family, About.of(row.receipt).to_store())
+            pages.note_change(time.time(), "rollback", f"{name}@{present}", row.name)
+            return row
+
+        row = self._book.write(work)
+        tasks[name] = tasks[name].with_model(self._load(row.number), About.of(row.receipt))
+        return next(version for version in self.versions if version.number == row.number)
 
     def outcomes(self, ids: Sequence[object], y: LabelsLike, *, at: float | None = None) -> Monitor:
         """Record outcomes of rows that were predicted; say whether the model is still as good.
@@ -599,7 +513,7 @@ class Task:
         3
         """
         self._state.refresh()
-        return self._outcomes.tell(self.name, ids, y, at)
+        return self._outcomes.tell(self, ids, y, at)
 
     def monitor(self) -> Monitor:
         """How the present version does on the outcomes so far.
@@ -619,9 +533,4 @@ class Task:
         'too few to say'
         """
         self._state.refresh()
-        return self._outcomes.monitor(self.name)
-
-
-def _present(heads: Sequence[VersionHead]) -> int:
-    """The number of the version that answers."""
-    return next((head.number for head in heads if head.state == _PRESENT), 1)
+        return self._outcomes.monitor(self)

@@ -1,8 +1,9 @@
 """The transaction of a task: a reader is opened to it, and what went through it is booked.
 
 What the user brought is checked and matched, and a reader is opened under the lifetime's prices and
-budget. When a task ends, what it looked at is owned, and its cost is booked, in the store or in
-memory. Predictions are booked in :mod:`thrifty.lifetime.prediction_runs`.
+budget. When a task ends, what it read is owned, and its cost is booked, in the store or in
+memory. Learning, updates and backgrounds all go this way (:meth:`Transactions.carry_through`);
+predictions are booked in :mod:`thrifty.lifetime.prediction_runs`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -48,10 +49,9 @@ from thrifty.lifetime.labelling import LabelCells
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily, traits_of
-from thrifty.stores.model_pages import VersionPages
+from thrifty.stores.lifetime_pages import TaskRow
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.saved import Finished, Snapshot
-from thrifty.stores.task_pages import TaskRow
+from thrifty.stores.saved import FeaturesMoved, Finished, Snapshot
 from thrifty.typing import Ints, JsonLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 
 
@@ -87,13 +87,15 @@ class OpenTask:
     kinds: JsonLike = field(default_factory=dict)
     #: codes that stand for a gap, told now or found
     na: JsonLike = field(default_factory=dict)
-    #: whether what it looked at was booked with another task, as of labels at once
-    booked: bool = False
     #: who set a limit to what it spends: "user" (spend=, a budget, or nothing costs), "default" (a
     #: share of cells that have no price), or nobody
     limited_by: Literal["user", "default", "nobody"] = "user"
     #: examples that had been purged when it began
     purges: frozenset[int] | None = None
+    #: the number of the version that it updates, of a task that was learned before
+    updates: int = 1
+    #: whether what it read was booked with another task, as of labels at once
+    booked: bool = False
 
     def after(self, **taught: Any) -> Snapshot:
         """What the lifetime knows once this is learned: its features, and what it taught."""
@@ -101,8 +103,9 @@ class OpenTask:
         return replace(self.known, features=names, named=named, **taught)
 
 
-#: labels of a source, and which of its rows have one, where some have none
-Read = Callable[[Source], tuple[Any, Ints | None]]
+#: what was made of a task, and what is given for it once it is booked
+Made = TypeVar("Made")
+Done = TypeVar("Done")
 
 
 class Transactions:
@@ -111,91 +114,52 @@ class Transactions:
     def __init__(self, state: LifetimeState) -> None:
         self._state = state
 
-    def open_task(
+    def carry_through(
         self,
-        name: str,
-        X: TableLike,
-        y: LabelsLike,
-        said: TaskOptions,
-        *,
-        to_buy: bool = True,
-        quiet: bool = False,
-        a_share: bool = True,
-    ) -> OpenTask:
-        """Check what a user brought, and open a reader to it; quiet: labels lack on purpose.
+        opened: Callable[[], OpenTask],
+        make: Callable[[OpenTask], Made],
+        commit: Callable[[OpenTask, Made], Done],
+        labels: LabelCells | None = None,
+    ) -> Done:
+        """Open, make, commit; once more where another process changed the features meanwhile.
 
-        ``a_share``: where nothing has a price and nothing was said, a tenth may be read.
+        ``labels``: where those of the task were bought.
         """
-        self._can_weigh(said)
+        while True:
+            self._state.refresh()
+            task = opened()
+            try:
+                with self._noting(task, labels):
+                    made = make(task)
+                    return self._state.booked(task.cells, lambda: commit(task, made))  # noqa: B023
+            except FeaturesMoved:
+                continue  # what it bought is owned: the next turn pays nothing for it
 
-        def read(source: Source) -> tuple[Any, Ints | None]:
-            brought = aligned_labels(X, labels_of_kept(y, source.kept))
-            known, rows = known_labels(brought)
-            labels, n = self._state.family.read_labels(known), source.n_examples
-            n_labels = len(labels) if rows is None else len(brought)
-            if n_labels != n:
-                raise BadInput(
-                    f"y must hold one label per example; X has {n} examples and y has {n_labels} "
-                    "labels."
-                )
-            if rows is not None and not quiet:
-                say_left_out(name, rows, n)
-            if said.sample_weight is None and said.groups is None:
-                return labels, rows
-            weights, together = (
-                None if one is None else aligned_labels(X, labels_of_kept(one, source.kept))
-                for one in (said.sample_weight, said.groups)
-            )
-            return with_rows(labels, rows, read_row_weights(weights, n), read_groups(together, n))
-
-        return self._open(name, X, [y], read, said, to_buy, a_share)
-
-    def _can_weigh(self, said: TaskOptions) -> None:
-        family = self._state.family
-        if said.sample_weight is said.groups is None or traits_of(family).weighs_rows:
-            return
-        told = "sample_weight" if said.sample_weight is not None else "groups"
-        raise BadParameter(
-            f"{type(family).__name__} takes no {told}=: its rows count once and by themselves. "
-            "Learn with thrifty.Models(), or leave it out."
-        )
-
-    def open_together(
-        self, names: Sequence[str], X: TableLike, columns: Sequence[Any], said: TaskOptions
-    ) -> OpenTask:
-        """One reader for several tasks; its labels are those of each, gaps allowed."""
-        can_be_stored(list(names), "name of a task")
-
-        def read(source: Source) -> tuple[Any, Ints | None]:
-            family, n = self._state.family, source.n_examples
-            brought = [aligned_labels(X, labels_of_kept(y, source.kept)) for y in columns]
-            read_one = family.read_labels
-            return [read_partly(y, n, name, read_one) for name, y in zip(names, brought)], None
-
-        return self._open(names[0], X, columns, read, said)
-
-    def open_background(self, X: TableLike, kinds: KindsLike) -> OpenTask:
-        """A reader to rows that are bought for what they teach of the features."""
-        name = f"background {uuid.uuid4().hex[:8]}"
-        said = TaskOptions(kinds=kinds)
-        return self._open(name, X, [], lambda source: (None, None), said, a_share=False)
-
-    def _open(
+    def open(
         self,
-        name: str,
+        names: Sequence[str],
         X: TableLike,
         columns: Sequence[LabelsLike],
-        read: Read,
         said: TaskOptions,
+        *,
+        together: bool = False,
+        quiet: bool = False,
         to_buy: bool = True,
         a_share: bool = True,
     ) -> OpenTask:
-        state, now = self._state, self._state.now
-        settings, words = state.settings, getattr(now.representation, "words", {})
-        can_be_stored([name], "name of a task")
+        """Check what a user brought, and open a reader to it.
+
+        ``columns``: the labels; none of a background. ``together``: those of several tasks, of
+        which rows may lack some. ``quiet``: labels lack on purpose. ``a_share``: where nothing has
+        a price and nothing was said, a tenth may be read.
+        """
+        state, now, name = self._state, self._state.now, names[0]
+        settings = state.settings
+        can_be_stored(list(names), "name of a task")
+        self._can_weigh(said)
         purges = state.purges()
         new = new_kinds(settings.kinds, said.kinds)  # refuses what was told otherwise
-        source = state.source_of(X, said.kinds, words, said.na).recoded(words)
+        source = state.source_of_task(X, said.kinds, said.na)
         new = kinds_to_keep(settings.kinds, new, source)
         labels_here = {one for y in columns if (one := label_name(y, source)) is not None}
         labelled = labels_here | state.labels_of(source)
@@ -205,7 +169,7 @@ class Transactions:
         self._no_gaps(matched.match)
         codes = with_na(read_na(said.na), source.gaps)
         n = source.n_examples
-        labels, rows = read(source)
+        labels, rows = self._labels(names, X, columns, source, said, together, quiet)
         if rows is not None:
             source = of_rows(source, rows)
         owned, place = state.owned_of(X, source, rows, n)
@@ -237,18 +201,53 @@ class Transactions:
             state.as_before(name, cells, *columns, *of_rows_said)
         state.say_purged(source, cells)
         return OpenTask(
-            name,
-            source,
-            labels,
-            matched,
-            cells,
-            owned,
-            place,
-            now,
-            new,
-            codes,
-            limited_by=limited_by,
-            purges=purges,
+            name, source, labels, matched, cells, owned, place, now, new, codes, limited_by, purges
+        )
+
+    def _labels(
+        self,
+        names: Sequence[str],
+        X: TableLike,
+        columns: Sequence[LabelsLike],
+        source: Source,
+        said: TaskOptions,
+        together: bool,
+        quiet: bool,
+    ) -> tuple[Any, Ints | None]:
+        """In the family's own form; and which rows have one, where some have none."""
+        family, n = self._state.family, source.n_examples
+        brought: list[Any]
+        *brought, weights, groups = (
+            None if one is None else aligned_labels(X, labels_of_kept(one, source.kept))
+            for one in (*columns, said.sample_weight, said.groups)
+        )
+        if together:
+            every = zip(names, brought)
+            return [read_partly(y, n, name, family.read_labels) for name, y in every], None
+        if not brought:
+            return None, None
+        known, rows = known_labels(brought[0])
+        labels = family.read_labels(known)
+        n_labels = len(labels) if rows is None else len(brought[0])
+        if n_labels != n:
+            raise BadInput(
+                f"y must hold one label per example; X has {n} examples and y has {n_labels} "
+                "labels."
+            )
+        if rows is not None and not quiet:
+            say_left_out(names[0], rows, n)
+        if weights is None is groups:
+            return labels, rows
+        return with_rows(labels, rows, read_row_weights(weights, n), read_groups(groups, n))
+
+    def _can_weigh(self, said: TaskOptions) -> None:
+        family = self._state.family
+        if said.sample_weight is None is said.groups or traits_of(family).weighs_rows:
+            return
+        told = "sample_weight" if said.sample_weight is not None else "groups"
+        raise BadParameter(
+            f"{type(family).__name__} takes no {told}=: its rows count once and by themselves. "
+            "Learn with thrifty.Models(), or leave it out."
         )
 
     def _limited_by(
@@ -287,20 +286,6 @@ class Transactions:
             spend=0.0,
         )
 
-    def counted(self, task: OpenTask) -> Finished:
-        """A purchase that is no task: what it cost, and what is owned by it."""
-        state, at = self._state, time.time()
-        rows = np.flatnonzero(task.cells.meter.bought_per_example())
-        offered = state.offered(task.source, task.cells, task.place, rows=rows)
-
-        def count(pages: SqlPages) -> None:
-            state.count_all(pages, task, task.name, at)
-            offered(pages)
-
-        row = TaskRow(task.name, "bought", {}, {}, None, uuid.uuid4().hex, at)
-        cells = task.cells
-        return Finished(task.name, "bought", lambda: row, cells.counted, cells.currency, count)
-
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
         family = self._state.family
         if not traits_of(family).stops_anywhere:
@@ -325,59 +310,65 @@ class Transactions:
     def finished(
         self,
         task: OpenTask,
-        learned: Learned,
-        label: str | None,
+        learned: Learned | None,
+        label: str | None = None,
         counted: int | None = None,
         paid_by: str | None = None,
         labels: LabelCells | None = None,
     ) -> Finished:
-        """A learned task as it is committed; ``counted``: its share of what the reader counted.
+        """A learned task as it is committed; None: a background, which is no task.
 
-        ``paid_by``: the task in whose name a provider was paid for several at once; this one takes
-        over its share. ``labels``: where they were bought.
+        ``counted``: its share of what the reader counted. ``paid_by``: the task in whose name a
+        provider was paid for several at once; this one takes over its share. ``labels``: where they
+        were bought.
         """
-        state, name, at = self._state, learned.name, time.time()
-        offered, currency = self._offered(task, labels), learned.receipt.currency
+        state, at, cells = self._state, time.time(), task.cells
+        name = task.name if learned is None else learned.name
+        offered = self._offered(task, labels)
 
         def also(pages: SqlPages) -> None:
             state.refuse_purged(pages, task)
             if not task.booked:
                 state.count_all(pages, task, name, at)
-            if paid_by is not None and paid_by != name:
+            if learned is not None and paid_by not in (None, name):
                 share = minor_units(learned.receipt.cost)
-                pages.move(paid_by, 0, -share)
+                pages.move(str(paid_by), 0, -share)
                 pages.move(name, 0, share)
             if task.source.name and label is not None:
                 pages.note_label(task.source.name, label)
             offered(pages)
-            _note_examples(pages, task, learned)
+            if learned is not None:
+                _note_examples(pages, task, learned)
 
-        counted = task.cells.counted if counted is None else counted
+        counted = cells.counted if counted is None else counted
+        if learned is None:
+            return Finished(name, "bought", None, counted, cells.currency, also)
         state.one_currency(task.source, counted > 0)
         row = _row_of(learned, task.features.names, state.family, at)
-        if state.only_counts(task.source, currency):
+        if state.only_counts(task.source, learned.receipt.currency):
             return Finished(name, learned.route, row, counted, "", offered, limits=False)
-        return Finished(name, learned.route, row, counted, currency, also)
+        return Finished(name, learned.route, row, counted, learned.receipt.currency, also)
 
-    def _offered(
-        self, task: OpenTask, labels: LabelCells | None = None
-    ) -> Callable[[SqlPages], None]:
-        """What the rows of a task, and their labels where these cost, would cost in full."""
-        state = self._state
-        cells = state.offered(task.source, task.cells, task.place, owned=task.owned)
-        if labels is None:
-            return cells
-        source = labels.source
-        beside = state.offered(source, labels.cells, source.name, ours=False)
+    def _offered(self, task: OpenTask, labels: LabelCells | None) -> Callable[[SqlPages], None]:
+        """What the rows of a task, and their labels where these cost, would cost in full.
 
-        def both(pages: SqlPages) -> None:
-            cells(pages)
-            beside(pages)
+        A background was offered the rows that it asked for.
+        """
+        state, background = self._state, task.labels is None
+        rows = np.flatnonzero(task.cells.meter.bought_per_example()) if background else None
+        notes = [state.offered(task.source, task.cells, task.place, rows=rows, owned=task.owned)]
+        if labels is not None:
+            name = labels.source.name
+            notes.append(state.offered(labels.source, labels.cells, name, ours=False))
 
-        return both
+        def note(pages: SqlPages) -> None:
+            for one in notes:
+                one(pages)
+
+        return note
 
     @contextmanager
-    def noting(self, task: OpenTask, labels: LabelCells | None = None) -> Iterator[None]:
+    def _noting(self, task: OpenTask, labels: LabelCells | None) -> Iterator[None]:
         """A task that is given up after it has bought something counts in full all the same."""
         try:
             yield
@@ -389,11 +380,8 @@ class Transactions:
             raise
 
     def keep(self, opened: OpenTask) -> None:
-        """What was looked at is owned from now on, what was said of its features is known."""
-        if opened.kinds:
-            self._state.saved.tell_kinds(opened.kinds)
-        if opened.na:
-            self._state.saved.tell_na(opened.na)
+        """What was read is owned from now on, what was said of its features is known."""
+        self._state.saved.tell(opened.kinds, opened.na)
         self._state.keep(opened)
 
 
@@ -416,7 +404,7 @@ def _note_examples(pages: SqlPages, task: OpenTask, learned: Learned) -> None:
         return
     numbers = pages.number("example", ids).astype(np.int64)
     rows = table.rows
-    VersionPages(pages).put_examples(task.name, 1, np.where(rows >= 0, numbers[rows], -1))
+    pages.put_task_examples(task.name, 1, np.where(rows >= 0, numbers[rows], -1))
 
 
 def _row_of(

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from thrifty.lifetime.bill_columns import COLUMNS, BillColumn
+from thrifty.lifetime.bill import COLUMNS, BillColumn
 from thrifty.lifetime.outcomes import Monitor
 from thrifty.on_demand import needed
 from thrifty.report.pictures import Picture, pictures_of

@@ -30,7 +30,6 @@ from thrifty.models.estimators.classifier import quality_words
 from thrifty.models.scorecard import Scorecard
 from thrifty.powers.representation import written
 from thrifty.stores.base import lifetime_in, open_to_read
-from thrifty.stores.model_pages import VersionPages
 from thrifty.stores.pages import SqlPages
 from thrifty.trees.tree import Leaf, Node, Tree
 from thrifty.typing import Fields, JsonLike
@@ -383,7 +382,7 @@ def _ledger(life: Lifetime) -> LedgerView:
         reserved, spent = pages.balance(None)
         latest = pages.latest(200)
         over = {one.account for one in pages.predictions() if one.receipt is not None}
-        over |= {head.name for head in VersionPages(pages).heads()} | set(life)
+        over |= {head.name for head in pages.versions()} | set(life)
         over |= {p.task for p in waiting}  # these wait for a word, not for us
         running = {p.task for p in latest if p.task not in over and _goes_on(p)}
         return LedgerView(

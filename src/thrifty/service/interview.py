@@ -278,7 +278,7 @@ class Interviews:
         if ready:
             form = Form(ready, model, self.source, rehearsed=False)
             stop, most = ready[0].stop, ready[0].per_row
-            runs, version = self.life._runs, self.life._versions.present(task)
+            runs, version = self.life._runs, self.life[task]._present
             try:  # what is sent is there: all of it is read where no rule is said
                 found = runs.predict(task, model, form, stop, None, most, version)
             except ThriftyError:

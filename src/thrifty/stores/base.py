@@ -19,9 +19,9 @@ from typing import Any, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from thrifty.errors import LifetimeExists, StoreError, StoreUnwritable
+from thrifty.stores.lifetime_pages import SqlRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import as_written_now
-from thrifty.stores.task_pages import SqlRow
 from thrifty.typing import Json
 from thrifty.untrusted import readable
 

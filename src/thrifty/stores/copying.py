@@ -20,10 +20,10 @@ from pathlib import Path
 from thrifty.cells.ledger.purchase import is_live
 from thrifty.errors import BadInput, StoreBusy, StoreError
 from thrifty.stores.base import Store, StoreLike, existing_store, open_store
+from thrifty.stores.lifetime_pages import SqlRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.postgres import PostgresStore
 from thrifty.stores.sqlite import MemoryStore
-from thrifty.stores.task_pages import SqlRow
 
 _MODULUS = 1 << 256
 

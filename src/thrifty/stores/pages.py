@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase
-from thrifty.stores.task_pages import SqlRow, TaskPages
+from thrifty.stores.lifetime_pages import LifetimePages, SqlRow
 from thrifty.untrusted import readable
 
 _CHUNK = 1024
@@ -70,7 +70,7 @@ class Sums:
             self.moved[payer, task] = (before[0] + reserved, before[1] + spent)
 
 
-class SqlPages(TaskPages):
+class SqlPages(LifetimePages):
     """One lifetime's pages inside one transaction."""
 
     _sums: Sums | None = None
@@ -504,15 +504,7 @@ def _reading(method: Callable[..., object]) -> Callable[..., object]:
     return reading
 
 
-#: methods that take apart what a row holds
-_READERS = """
-    number numbers names numbered sources_of knows_source words with_keys purchase as_now
-    blocking answered purchases_in_store settled_after all_settled settled_of
-    settled_of_predictions n_settled_of_predictions purchases latest
-    purchases_of last_settled last_compacted sequences columns balance over accounts
-    over_by_task example_costs _chunk currency version state settings forgets changes n_features
-    task_token heads task bill_of tasks predictions labels_of to_buy purged transactions
-    known_blocks
-"""
-for _name in _READERS.split():
-    setattr(SqlPages, _name, _reading(getattr(SqlPages, _name)))
+for _name in dir(SqlPages):
+    _method = getattr(SqlPages, _name)
+    if (_name == "_chunk" or _name[0] != "_") and _method.__annotations__["return"] != "None":
+        setattr(SqlPages, _name, _reading(_method))

@@ -18,9 +18,9 @@ from thrifty.cells.ledger.answers import redacted
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
 from thrifty.on_demand import needed
 from thrifty.stores.base import Connected
+from thrifty.stores.lifetime_pages import SqlRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
-from thrifty.stores.task_pages import SqlRow
 
 if TYPE_CHECKING:
     from psycopg import Connection

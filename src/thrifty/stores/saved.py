@@ -1,4 +1,4 @@
-"""A lifetime in a store: how it is read, and how a learned task is committed."""
+"""A lifetime in a store, or in memory: how it is read, and how a learned task is committed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from thrifty.cells.sources.gaps import Codes, with_na
 from thrifty.errors import BadParameter, StoreError, TaskExists, UnknownTask
 from thrifty.protocol import AnyFamily, Block, InBlocks, Representation, with_seed
 from thrifty.stores.base import LifetimeBook, StoreLike, open_store
-from thrifty.stores.model_pages import VersionPages, VersionRow
+from thrifty.stores.lifetime_pages import TaskHead, TaskRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.settings import Settings, as_written_now, family_from_dict, versions
-from thrifty.stores.task_pages import TaskHead, TaskPages, TaskRow
+from thrifty.stores.sqlite import MemoryStore
 from thrifty.typing import Json, JsonLike
 from thrifty.untrusted import readable
 
@@ -47,17 +47,17 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A task that was learned and is now to be committed.
+    """A task that was learned, or a background that was bought, and is now to be committed.
 
-    ``counted`` is what it cost on sources that are free to read, in minor units: what was bought
-    from a provider is in the ledger already. ``also`` is written in the same transaction; it holds
-    no table, and may be written later in memory, where nothing ``limits`` what was counted.
+    ``row`` is the task as a store has it; None: it is no task. ``counted`` is what it cost on
+    sources that are free to read, in minor units: what was bought from a provider is in the ledger
+    already. ``also`` is written in the same transaction; it holds no table, and may be written
+    later in memory, where nothing ``limits`` what was counted.
     """
 
     name: str
     route: Route
-    #: the task as a store has it
-    row: Callable[[], TaskRow]
+    row: Callable[[], TaskRow] | None
     counted: int
     currency: str
     also: Callable[[SqlPages], None]
@@ -107,9 +107,8 @@ class SavedLifetime:
         with readable("the lifetime in the store"):
             state = book.read(lambda pages: pages.state())
             if brought is not None:  # without a seed it has the one it was begun with
-                brought = with_seed(brought, state.family.get("random_state"))
-            if family is None:
-                family = family_from_dict(state.family) if brought is None else brought
+                family = with_seed(brought, state.family.get("random_state"))
+            family = family or family_from_dict(state.family)
             stored = state.representation["rule"]
             settings = _settings(state.settings, given)
             # A user's own rule is known by being given again.
@@ -120,9 +119,17 @@ class SavedLifetime:
                 f"this lifetime was begun with agnostic={kept!r} and is opened with {rule!r}. "
                 "Leave it out, or change it on purpose: Lifetime.open(store).change(agnostic=...)."
             )
+        if brought is not None and family.to_dict() not in (
+            state.family,
+            as_written_now(state.family),
+        ):
+            raise BadParameter(
+                f"this lifetime was begun with {state.family} and is opened with "
+                f"{family.to_dict()}. Bring the same family; or change it on purpose, "
+                "Lifetime.open(store).change(family=...); or begin another lifetime under "
+                "another name=. What the store owns costs nothing in any of them."
+            )
         saved = cls(book, family, kept, settings)
-        if brought is not None:
-            saved.bring(brought)
         if given is not None:
             saved.take(given, begun)
         return saved
@@ -133,59 +140,52 @@ class SavedLifetime:
         settings, changed = self.settings.after(given)
         settings.check_currency(self.book.read(lambda pages: pages.currency("")))
         self.settings = settings
-        drawn = settings.row_seed != kept["row_seed"] and not self._only_read
+        only_read = getattr(self.book.store, "read_only", False)
+        drawn = settings.row_seed != kept["row_seed"] and not only_read
         if begun and {**settings.to_dict(), "row_seed": kept["row_seed"]} == kept and not drawn:
             return
         if not begun:
             settings = replace(settings, versions=versions())
 
         def work(pages: SqlPages) -> Settings:
-            stored, wanted = pages.state().settings, settings
+            stored, wanted = pages.settings(), settings
             if given.random_state is None and stored.get("row_seed") is not None:
                 wanted = replace(wanted, row_seed=stored["row_seed"])  # another was first
             if stored == wanted.to_dict():
                 return wanted  # written already, as the connection was lost
             pages.put_settings(wanted.to_dict())
             if begun and stored.get("budget") != wanted.to_dict()["budget"]:
-                pages.put_representation(dict(pages.state().representation))  # others hear of it
+                pages.count_up("version")  # others hear of it
             for what, (before, after) in changed.items():
                 pages.note_change(time.time(), what, before, after)
             return wanted
 
         self.settings = self.book.write(work)
 
-    @property
-    def _only_read(self) -> bool:
-        return bool(getattr(self.book.store, "read_only", False))
+    def tell(self, kinds: JsonLike, na: Codes) -> None:
+        """What a task said of features that nobody had said anything of, and codes of gaps."""
 
-    def tell_kinds(self, new: Mapping[str, object]) -> None:
-        """What a task said of features that nobody had said anything of."""
-        kinds = self._tell("kinds", lambda kept: {**new, **(kept or {})})
-        self.settings = replace(self.settings, kinds=kinds)
-
-    def tell_na(self, new: Codes) -> None:
-        """Codes that stand for a gap, told or found by a task."""
-        self.settings = replace(self.settings, na=self._tell("na", lambda kept: with_na(kept, new)))
-
-    def _tell(self, name: str, after: Callable[[JsonLike | None], JsonLike]) -> JsonLike:
         def work(pages: SqlPages) -> JsonLike:
-            kept = pages.state().settings
-            told = after(kept.get(name))
-            pages.put_settings({**kept, name: told})
+            kept = pages.settings()
+            merged = {**kinds, **(kept.get("kinds") or {})}
+            both = {"kinds": merged, "na": with_na(kept.get("na"), na)}
+            told = {name: some for name, some in both.items() if some}
+            pages.put_settings({**kept, **told})
             return told
 
-        return self.book.write(work)
+        if kinds or na:
+            self.settings = replace(self.settings, **self.book.write(work))
 
     def retire(self, names: tuple[str, ...]) -> None:
         """Which features can no longer be had, from now on."""
 
         def work(pages: SqlPages) -> None:
-            kept = pages.state().settings
+            kept = pages.settings()
             before = kept.get("retired", [])
             if before == list(names):
                 return  # written already, as the connection was lost
             pages.put_settings({**kept, "retired": list(names)})
-            pages.put_representation(dict(pages.state().representation))  # others hear of it
+            pages.count_up("version")  # others hear of it
             pages.note_change(time.time(), "retired", before, list(names))
 
         self.book.write(work)
@@ -217,18 +217,6 @@ class SavedLifetime:
             budget = pages.settings().get("budget")
             self._budget = version, None if budget is None else Budget(**budget)
         return self._budget[1]
-
-    def bring(self, family: AnyFamily) -> None:
-        """The same family, with what a store cannot keep of it."""
-        kept = self.book.read(lambda pages: pages.state()).family
-        if family.to_dict() not in (kept, as_written_now(kept)):
-            raise BadParameter(
-                f"this lifetime was begun with {kept} and is opened with {family.to_dict()}. "
-                "Bring the same family; or change it on purpose, "
-                "Lifetime.open(store).change(family=...); or begin another lifetime under "
-                "another name=. What the store owns costs nothing in any of them."
-            )
-        self.family = family
 
     def snapshot(self, pages: SqlPages) -> Snapshot:
         with readable("the representation in the store"):
@@ -288,26 +276,17 @@ class SavedLifetime:
         made = model()
         self.book.write(lambda pages: pages.put_model(name, made))
 
-    def put_present(self, pages: SqlPages, version: VersionRow, about: JsonLike) -> None:
-        """The version that answers for its task from now on; ``about``: what stands beside it."""
-        VersionPages(pages).put_present(version.task, version.model, version.family, about)
-
     def grow_features(self, pages: SqlPages, after: Snapshot) -> None:
         """New columns are the lifetime's from now on, unless another process was quicker."""
         if pages.n_features() == len(after.features or ()):
             return
         if pages.version() != after.version:
             raise FeaturesMoved
-        VersionPages(pages).put_features(after.features or (), after.named)
+        pages.put_features(after.features or (), after.named)
 
     def forget(self, name: str) -> None:
         """A task and its versions are gone; what they bought stays, under another name."""
-
-        def work(pages: SqlPages) -> None:
-            VersionPages(pages).drop(name)
-            pages.forget(name)
-
-        self.book.write(work)
+        self.book.write(lambda pages: pages.forget(name))
 
     def commit(
         self, ledger: Ledger, tasks: Sequence[Finished], after: Snapshot, merge: Merge
@@ -319,7 +298,7 @@ class SavedLifetime:
         now. Returns what the store holds then, and the tasks that came since.
         """
         reached("before-commit")
-        rows = [task.row() for task in tasks]
+        rows = [task.row() for task in tasks if task.row is not None]
 
         def work(pages: SqlPages) -> tuple[Snapshot, list[TaskHead]]:
             for row in rows:
@@ -345,7 +324,8 @@ class SavedLifetime:
             version = write_parts(pages, beside(counts, self.rule), representation, stored)
             for row in rows:
                 pages.add_task(row)
-                ledger.compact(pages, row.name)
+            for task in tasks:
+                ledger.compact(pages, task.name)
             reached("in-commit")
             new = replace(after, representation=representation, counts=counts, version=version)
             return replace(new, stored=representation), pages.heads(after.position)
@@ -354,30 +334,96 @@ class SavedLifetime:
         reached("after-commit")
         return done
 
-    def commit_memory_update(
-        self,
-        ledger: Ledger,
-        paid: Finished,
-        after: Snapshot,
-        teach: Callable[[Representation], Representation],
-    ) -> Snapshot:
-        """A purchase that is no task, and what it taught; others may have committed meanwhile."""
 
-        def work(pages: SqlPages) -> Snapshot:
-            charge_task(ledger, pages, paid)
-            now = after
-            if pages.version() != after.version:
-                known = self.snapshot(pages)
-                now = replace(known, representation=teach(known.representation))
-            if pages.n_features() is None:
-                pages.put_features(after.features or (), after.named)
-            state = beside(now.counts, self.rule)
-            version = write_parts(pages, state, now.representation, now.stored)
-            ledger.compact(pages, paid.name)
-            now = replace(now, features=after.features, named=after.named)
-            return replace(now, version=version, stored=now.representation)
+class _MemoryBook(LifetimeBook):
+    """The book of a lifetime without a store.
 
-        return self.book.write(work)
+    What is merely counted waits until somebody looks: a task of a stream takes less time to learn
+    than a transaction takes.
+    """
+
+    def __init__(self, start: Callable[[], tuple[Json, Json]]) -> None:
+        self._memory = MemoryStore()
+        super().__init__(self._memory, "memory", 0)
+        #: family and representation as a book begins with them
+        self._start = start
+        self._waiting: list[Callable[[SqlPages], None]] = []
+
+    def _begin(self) -> None:
+        if not self.id:
+            self.id = self.store.book(self.name, *self._start()).id
+        if self._waiting:
+            super().write(lambda pages: [work(pages) for work in self._waiting])
+            self._waiting.clear()
+
+    def write(self, work: Callable[[SqlPages], T]) -> T:
+        with self._memory._lock:
+            self._begin()
+            return super().write(work)
+
+    def read(self, work: Callable[[SqlPages], T]) -> T:
+        with self._memory._lock:
+            self._begin()
+            return super().read(work)
+
+    def peek(self, work: Callable[[SqlPages], T], nothing: T) -> T:
+        return self.read(work) if self.id else nothing
+
+    def later(self, work: Callable[[SqlPages], None]) -> None:
+        with self._memory._lock:
+            self._waiting.append(work)
+            if self.id:
+                self._begin()
+
+
+class MemoryLifetime(SavedLifetime):
+    """One that is gone with its process: its ledger has a book, all else stays the object it is."""
+
+    in_memory = True
+
+    def __init__(self, family: AnyFamily, rule: Rule, settings: Settings) -> None:
+        book = _MemoryBook(lambda: (self.family.to_dict(), beside(Counts(), self.rule)))
+        super().__init__(book, family, rule, settings)
+        self._rows: dict[str, Callable[[], TaskRow]] = {}
+
+    def news(self, now: Snapshot) -> tuple[Snapshot | None, list[TaskHead], int]:
+        """Nobody else works on it."""
+        return None, [], now.forgets
+
+    def budget_now(self, pages: SqlPages) -> Budget | None:
+        return self.settings.budget
+
+    def row(self, name: str) -> TaskRow:
+        return self._rows[name]()
+
+    def put_model(self, name: str, model: Callable[[], Json]) -> None:
+        before = self._rows[name]
+        self._rows[name] = lambda: replace(before(), model=model())
+
+    def grow_features(self, pages: SqlPages, after: Snapshot) -> None:
+        """They are what the snapshot says."""
+
+    def forget(self, name: str) -> None:
+        super().forget(name)
+        del self._rows[name]
+
+    def commit(
+        self, ledger: Ledger, tasks: Sequence[Finished], after: Snapshot, merge: Merge
+    ) -> tuple[Snapshot, list[TaskHead]]:
+        def work(pages: SqlPages) -> None:
+            for task in tasks:
+                charge_task(ledger, pages, task)
+                if task.limits:
+                    ledger.compact(pages, task.name)
+
+        soon = self.book.write if any(task.limits for task in tasks) else self.book.later
+        soon(work)
+        new = {task.name: task.row for task in tasks if task.row is not None}
+        first = after.position + 1
+        self._rows |= new
+        return after, [
+            TaskHead(first + i, task.name, task.route) for i, task in enumerate(tasks) if task.row
+        ]
 
 
 def _settings(kept: JsonLike, given: Settings | None) -> Settings:
@@ -424,7 +470,7 @@ _IN_BLOCKS = "in_blocks"
 
 
 def write_parts(
-    pages: TaskPages, state: Json, representation: Representation, stored: Representation | None
+    pages: SqlPages, state: Json, representation: Representation, stored: Representation | None
 ) -> int:
     """Write what a lifetime knows now, beside the rest of its state; returns the version.
 
@@ -444,7 +490,7 @@ def write_parts(
 
 
 def load_parts(
-    pages: TaskPages, data: JsonLike, family: AnyFamily
+    pages: SqlPages, data: JsonLike, family: AnyFamily
 ) -> tuple[Representation, Representation | None]:
     """The representation, and what of it is in blocks: the same, or None."""
     if not data.get(_IN_BLOCKS):
@@ -454,7 +500,7 @@ def load_parts(
     return representation, representation
 
 
-def begin_again(pages: TaskPages, data: Json, start: Representation) -> None:
+def begin_again(pages: SqlPages, data: Json, start: Representation) -> None:
     """Put an empty representation, of another family, into the state."""
     pages.drop_known_blocks()
     data["representation"] = start.to_dict()

@@ -11,199 +11,78 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from thrifty.errors import StoreError, StoreTooNew
-from thrifty.stores.task_pages import Run
+from thrifty.stores.lifetime_pages import Run
 
-# What one lifetime was given and knows: settings, tasks, what they taught, who looked first.
-_OF_A_LIFETIME = """
+# Every table, in words of :func:`_spelled`. First what one lifetime was given and knows; then the
+# ledger, whose cells belong to the store whichever lifetime bought them; then a model's later life.
+_TABLES = """
 CREATE TABLE lifetimes (
-    id {id} PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    family TEXT NOT NULL,
-    features TEXT,
-    named {int} NOT NULL DEFAULT 0,
-    representation TEXT NOT NULL,
-    version {int} NOT NULL DEFAULT 0,
-    currency TEXT NOT NULL DEFAULT '',
-    reserved {int} NOT NULL DEFAULT 0,
-    spent {int} NOT NULL DEFAULT 0,
-    sequence {int} NOT NULL DEFAULT 0,
-    compacted {int} NOT NULL DEFAULT 0,
-    settings TEXT NOT NULL DEFAULT '{{}}',
-    forgets {int} NOT NULL DEFAULT 0,
-    n_features {int},
-    beyond {int} NOT NULL DEFAULT 0
+    id {id} PRIMARY KEY, name {text} UNIQUE, family {text}, features TEXT, named {zero},
+    representation {text}, version {zero}, currency {text} DEFAULT '', reserved {zero},
+    spent {zero}, sequence {zero}, compacted {zero}, settings {text} DEFAULT '{{}}',
+    forgets {zero}, n_features {int}, beyond {zero}
 );
 CREATE TABLE tasks (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    position {int} NOT NULL,
-    name TEXT NOT NULL,
-    route TEXT NOT NULL,
-    model TEXT NOT NULL,
-    receipt TEXT NOT NULL,
-    failure TEXT,
-    token TEXT NOT NULL,
-    learned_at {real} NOT NULL DEFAULT 0,
-    family TEXT,
-    PRIMARY KEY (lifetime, name)
+    {of}, position {whole}, name {text}, route {text}, model {text}, receipt {text}, failure TEXT,
+    token {text}, learned_at {moment} DEFAULT 0, family TEXT, PRIMARY KEY (lifetime, name)
 );
 CREATE TABLE to_buy (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    place TEXT NOT NULL,
-    features TEXT NOT NULL,
-    n_features {int} NOT NULL,
-    price {int} NOT NULL,
-    examples {blob} NOT NULL,
+    {of}, place {text}, features {text}, n_features {whole}, price {whole}, examples {bytes},
     PRIMARY KEY (lifetime, place, features)
 );
-CREATE TABLE changes (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    at {real} NOT NULL,
-    what TEXT NOT NULL,
-    before TEXT NOT NULL,
-    after TEXT NOT NULL
-);
-CREATE TABLE bookings (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    at {real} NOT NULL
-);
-CREATE TABLE known_blocks (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    name TEXT NOT NULL,
-    block {blob} NOT NULL,
-    PRIMARY KEY (lifetime, name)
-);
+CREATE TABLE changes ({of}, at {moment}, what {text}, before {text}, after {text});
+CREATE TABLE bookings ({of}, task {text}, at {moment});
+CREATE TABLE known_blocks ({of}, name {text}, block {bytes}, PRIMARY KEY (lifetime, name));
 CREATE TABLE kept (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    kind TEXT NOT NULL,
-    name TEXT NOT NULL,
-    block {blob} NOT NULL,
-    PRIMARY KEY (lifetime, kind, name)
+    {of}, kind {text}, name {text}, block {bytes}, PRIMARY KEY (lifetime, kind, name)
 );
-"""
 
-# Cells belong to the store, by source, example and feature, whichever lifetime bought them.
-_LEDGER = """
-CREATE TABLE ledger (
-    id {int} PRIMARY KEY,
-    sequence {int} NOT NULL,
-    compacted {int} NOT NULL
-);
+CREATE TABLE ledger (id {int} PRIMARY KEY, sequence {whole}, compacted {whole});
 INSERT INTO ledger (id, sequence, compacted) VALUES (1, 0, 0);
 CREATE TABLE cell_names (
-    kind TEXT NOT NULL,
-    source TEXT NOT NULL,
-    name TEXT NOT NULL,
-    number {int} NOT NULL,
-    PRIMARY KEY (kind, source, name),
-    UNIQUE (kind, number)
+    kind {text}, source {text}, name {text}, number {whole},
+    PRIMARY KEY (kind, source, name), UNIQUE (kind, number)
 );
 CREATE TABLE cell_blocks (
-    kind TEXT NOT NULL,
-    number {int} NOT NULL,
-    boolean {int} NOT NULL,
-    block {blob} NOT NULL,
-    PRIMARY KEY (kind, number)
+    kind {text}, number {whole}, boolean {whole}, block {bytes}, PRIMARY KEY (kind, number)
 );
 CREATE TABLE purchases (
-    id {id} PRIMARY KEY,
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    key TEXT NOT NULL UNIQUE,
-    task TEXT NOT NULL,
-    provider TEXT NOT NULL,
-    status TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    created_at {real} NOT NULL,
-    give_up_at {real} NOT NULL,
-    block {blob} NOT NULL,
-    reserved {int} NOT NULL,
-    spent {int} NOT NULL,
-    answer {blob},
-    note TEXT NOT NULL DEFAULT '',
-    settled_at {real} NOT NULL DEFAULT 0,
-    sequence {int} NOT NULL DEFAULT 0,
-    compacted {int} NOT NULL DEFAULT 0,
-    beyond {int} NOT NULL DEFAULT 0
+    id {id} PRIMARY KEY, {of}, key {text} UNIQUE, task {text}, provider {text}, status {text},
+    owner {text}, created_at {moment}, give_up_at {moment}, block {bytes}, reserved {whole},
+    spent {whole}, answer {blob}, note {text} DEFAULT '', settled_at {moment} DEFAULT 0,
+    sequence {zero}, compacted {zero}, beyond {zero}
 );
 CREATE TABLE accounts (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    reserved {int} NOT NULL,
-    spent {int} NOT NULL,
-    PRIMARY KEY (lifetime, task)
+    {of}, task {text}, reserved {whole}, spent {whole}, PRIMARY KEY (lifetime, task)
 );
 CREATE TABLE example_spending (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    chunk {int} NOT NULL,
-    amounts {blob} NOT NULL,
-    PRIMARY KEY (lifetime, chunk)
+    {of}, chunk {whole}, amounts {bytes}, PRIMARY KEY (lifetime, chunk)
 );
-CREATE TABLE label_columns (
-    source TEXT NOT NULL,
-    name TEXT NOT NULL,
-    PRIMARY KEY (source, name)
-);
-"""
+CREATE TABLE label_columns (source {text}, name {text}, PRIMARY KEY (source, name));
 
-# A model lives on: predictions, its versions, whom it was learned from, outcomes.
-_AFTERWARDS = """
 CREATE TABLE predictions (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    run {int} NOT NULL,
-    task TEXT NOT NULL,
-    account TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    begun_at {real} NOT NULL,
-    receipt TEXT,
+    {of}, run {whole}, task {text}, account {text}, owner {text}, begun_at {moment}, receipt TEXT,
     PRIMARY KEY (lifetime, run)
 );
 CREATE TABLE versions (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    version {int} NOT NULL,
-    state TEXT NOT NULL,
-    model TEXT NOT NULL,
-    receipt TEXT NOT NULL,
-    family TEXT,
-    learned_at {real} NOT NULL,
-    note TEXT NOT NULL,
-    token TEXT NOT NULL,
-    PRIMARY KEY (lifetime, task, version)
+    {of}, task {text}, version {whole}, state {text}, model {text}, receipt {text}, family TEXT,
+    learned_at {moment}, note {text}, token {text}, PRIMARY KEY (lifetime, task, version)
 );
 CREATE TABLE task_examples (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    version {int} NOT NULL,
-    block {blob} NOT NULL,
-    PRIMARY KEY (lifetime, task, version)
+    {of}, task {text}, version {whole}, block {bytes}, PRIMARY KEY (lifetime, task, version)
 );
 CREATE TABLE answers (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    account TEXT NOT NULL,
-    task TEXT NOT NULL,
-    version {int} NOT NULL,
-    at {real} NOT NULL,
-    block {blob} NOT NULL,
+    {of}, account {text}, task {text}, version {whole}, at {moment}, block {bytes},
     PRIMARY KEY (lifetime, account)
 );
 CREATE TABLE outcomes (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    batch {int} NOT NULL,
-    at {real} NOT NULL,
-    block {blob} NOT NULL,
+    {of}, task {text}, batch {whole}, at {moment}, block {bytes},
     PRIMARY KEY (lifetime, task, batch)
 );
 CREATE TABLE references_left_out (
-    lifetime {int} NOT NULL REFERENCES lifetimes (id),
-    task TEXT NOT NULL,
-    version {int} NOT NULL,
-    block {blob} NOT NULL,
-    PRIMARY KEY (lifetime, task, version)
+    {of}, task {text}, version {whole}, block {bytes}, PRIMARY KEY (lifetime, task, version)
 );
-"""
 
-_INDICES = """
 CREATE UNIQUE INDEX tasks_by_position ON tasks (lifetime, position);
 CREATE INDEX purchases_in_store ON purchases (status, compacted, sequence);
 CREATE INDEX purchases_of_task ON purchases (lifetime, task, compacted);
@@ -234,10 +113,24 @@ def check_schema(number: int, place: str) -> int:
     return number
 
 
+def _spelled(spelling: Mapping[str, str]) -> dict[str, str]:
+    """What the tables say of a column, as a database spells it: nothing is NULL unawares."""
+    whole = f"{spelling['int']} NOT NULL"
+    return {
+        **spelling,
+        "text": "TEXT NOT NULL",
+        "whole": whole,
+        "zero": f"{whole} DEFAULT 0",
+        "moment": f"{spelling['real']} NOT NULL",
+        "bytes": f"{spelling['blob']} NOT NULL",
+        "of": f"lifetime {whole} REFERENCES lifetimes (id)",
+    }
+
+
 def bring_up(run: Run, at: int, spelling: Mapping[str, str]) -> None:
     """Make the tables, or take the missing steps; the caller holds the lock and the transaction."""
-    tables = (_OF_A_LIFETIME, _LEDGER, _AFTERWARDS, _INDICES) if at == 0 else ()
+    tables = (_TABLES,) if at == 0 else ()
     for text in (*tables, *STEPS[max(at - OLDEST, 0) :]):
-        for statement in text.format(**spelling).split(";"):
+        for statement in text.format(**_spelled(spelling)).split(";"):
             if statement.strip():
                 run(statement.strip())

@@ -19,9 +19,9 @@ from urllib.parse import quote_from_bytes
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
 from thrifty.stores.base import Connected
+from thrifty.stores.lifetime_pages import SqlRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
-from thrifty.stores.task_pages import SqlRow
 
 T = TypeVar("T")
 

@@ -21,8 +21,8 @@ from thrifty.cells.ledger.book import Column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase
 from thrifty.errors import BadInput, BudgetExceeded, LifetimeExists, StoreError
 from thrifty.stores import LifetimeBook, Store
+from thrifty.stores.lifetime_pages import TaskRow
 from thrifty.stores.pages import SqlPages
-from thrifty.stores.task_pages import TaskRow
 from thrifty.testing.provider import FakeProvider
 
 IDS = [f"p{i}" for i in range(70)]

@@ -1,72 +1,31 @@
-"""A lifetime's own pages: what it was given, its tasks, its predictions, all there is to buy.
+"""A lifetime's own pages: what it was given, its tasks and their versions, predictions, outcomes.
 
 First the few statements that all pages are written with, in SQL that SQLite and PostgreSQL both
 speak: every value travels as a parameter, and only names of our own tables and columns are put
-together. Features are kept as text of which a million numbered names take a line, not megabytes.
+together.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thrifty.attempt import Route
 from thrifty.cells.ledger.allowance import ToBuy, runs_of
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
-from thrifty.cells.sources.checks import default_names
-from thrifty.typing import AnyArray, JsonLike
+from thrifty.errors import StoreError
+from thrifty.stores.settings import names_from_text, names_to_text
+from thrifty.typing import AnyArray, Json, JsonLike
+from thrifty.untrusted import readable
 
-#: more features than any lifetime has, and longer numbers than any of them: a stranger's store
-#: may say what it likes, and is not given the memory for it
-_MOST, _WIDEST = 5_000_000, 40
-
-_NUMBERED = re.compile(r"^(.*?)(\d+)$", re.DOTALL)
-
-
-def names_to_text(names: Sequence[str]) -> str:
-    """Names as JSON; those that are a prefix and a running number, in short.
-
-    >>> names_to_text(["x0", "x1", "x2"]), names_to_text(["age", "tsh"])
-    ('{"prefix": "x", "first": 0, "count": 3, "width": 0}', '["age", "tsh"]')
-    """
-    match = _NUMBERED.match(names[0]) if names else None
-    if match is not None and 1 < len(names) <= _MOST and len(match.group(2)) <= _WIDEST:
-        prefix, digits = match.groups()
-        width = len(digits) if len(digits) > 1 else 0
-        short = {"prefix": prefix, "first": int(digits), "count": len(names), "width": width}
-        for tried in (short, {**short, "width": 0}):
-            if tuple(names) == _numbered(**tried):  # type: ignore[arg-type]
-                return json.dumps(tried)
-    return json.dumps(list(names))
-
-
-def names_from_text(text: str) -> tuple[str, ...]:
-    """The inverse of :func:`names_to_text`.
-
-    >>> names_from_text(names_to_text(["f08", "f09", "f10"]))
-    ('f08', 'f09', 'f10')
-    """
-    data = json.loads(text)
-    if isinstance(data, dict):
-        numbers = (data.get("first"), data.get("count"), data.get("width"))
-        if not all(type(number) is int for number in numbers) or len(str(data["prefix"])) > 1000:
-            raise ValueError(f"features {data!r:.80}")
-        return _numbered(**data)
-    return tuple(map(str, data))
-
-
-def _numbered(prefix: str, first: int, count: int, width: int) -> tuple[str, ...]:
-    if not (0 <= count <= _MOST and 0 <= width <= _WIDEST and 0 <= first < 10**_WIDEST):
-        raise ValueError(f"{count} features with numbers of {width} digits")
-    if prefix == "x" and first == 0 and width == 0:
-        return default_names(count)
-    return tuple(f"{prefix}{i:0{width}d}" for i in range(first, first + count))
-
+#: bytes of JSON that a page may hold when it is unpacked; a bomb is refused
+_MOST = 1 << 28
 
 #: a row as a database gives it: what a column holds is read and checked by whoever asked
 SqlRow: TypeAlias = Sequence[Any]
@@ -93,7 +52,7 @@ class Statements:
         named = ", ".join(f"{column} = ?" for column in values)
         self._run(f"UPDATE lifetimes SET {named} WHERE id = ?", (*values.values(), self._id))
 
-    def _count_up(self, column: str) -> None:
+    def count_up(self, column: str) -> None:
         """Others hear of it: they look at this number."""
         self._run(f"UPDATE lifetimes SET {column} = {column} + 1 WHERE id = ?", (self._id,))
 
@@ -160,7 +119,18 @@ def json_or_none(data: JsonLike | None) -> str | None:
     return None if data is None else json.dumps(data)
 
 
+def _columns(row: TaskRow | VersionRow) -> Json:
+    """What is written of a task or a version: its fields under the names of their columns."""
+    values = {one.name: getattr(row, one.name) for one in fields(row)}
+    other = {"number": "version", "at": "learned_at"}
+    return {
+        other.get(name, name): json.dumps(value) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+    }
+
+
 _TASK = "name, route, model, receipt, failure, token, learned_at, family"
+_VERSION = "task, version, state, receipt, learned_at, note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +180,67 @@ class PredictionRow:
     receipt: JsonLike | None
 
 
-class TaskPages(Statements):
+@dataclass(frozen=True, slots=True)
+class VersionHead:
+    """A version without its model."""
+
+    task: str
+    number: int
+    state: str
+    receipt: JsonLike
+    at: float
+    note: JsonLike
+
+    @property
+    def name(self) -> str:
+        """As it is asked for, and as its bill is kept: ``diabetes@2``."""
+        return f"{self.task}@{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow(VersionHead):
+    """A version as it stands in a store."""
+
+    model: JsonLike
+    family: JsonLike | None
+    token: str
+
+
+def _read_head(
+    task: object, number: object, state: object, receipt: Any, at: Any, note: Any
+) -> tuple[str, int, str, JsonLike, float, JsonLike]:
+    """A row of the table, which a stranger may have written, as the head of a version."""
+    latest = 95e9  # seconds since 1970 that a version may be from: until the year 5000
+    with readable(f"a version of {str(task)!r} in the store"):
+        said, when = _mapping(json.loads(note)), float(at)
+        numbers = [said.get(key) for key in ("loss", "loss before", "rows")]
+        if not 0 <= when < latest or any(not isinstance(n, int | float | None) for n in numbers):
+            raise ValueError("its numbers are none")
+        return str(task), int(str(number)), str(state), _mapping(json.loads(receipt)), when, said
+
+
+def _mapping(data: object) -> JsonLike:
+    if not isinstance(data, dict):
+        raise ValueError(f"a mapping was expected, not {type(data).__name__}")
+    return data
+
+
+def storable(name: str) -> str:
+    """A name as PostgreSQL can hold it too: without the character 0, which parts others.
+
+    >>> storable("ward\\0p7")
+    'ward\\x1fp7'
+    """
+    return name.replace("\0", "\x1f")
+
+
+#: tables beside that of the versions that a task has rows in
+_OF_TASKS = ("task_examples", "answers", "outcomes", "references_left_out", "versions")
+#: arrays of answers that are of all their rows together
+_OF_ALL_ROWS = ("told", "asked_rows")
+
+
+class LifetimePages(Statements):
     """The pages of one lifetime."""
 
     # -- the lifetime and its tasks -----------------------------------------------------------
@@ -277,7 +307,7 @@ class TaskPages(Statements):
 
     def put_representation(self, representation: dict[str, object]) -> int:
         self._set_lifetime(representation=json.dumps(representation))
-        self._count_up("version")
+        self.count_up("version")
         return self.version()
 
     def known_blocks(self) -> dict[str, bytes]:
@@ -317,26 +347,19 @@ class TaskPages(Statements):
         return None if number is None else int(number)
 
     def put_features(self, names: Sequence[str], named: bool) -> None:
+        """New columns; others hear of them, as of another representation."""
         text = names_to_text(names)
         self._set_lifetime(features=text, named=int(named), n_features=len(names))
+        self.count_up("version")
 
     def add_task(self, task: TaskRow) -> None:
-        self._add(
-            "tasks",
-            position=self._next("position", "tasks", first=0),
-            name=task.name,
-            route=task.route,
-            model=json.dumps(task.model),
-            receipt=json.dumps(task.receipt),
-            failure=json_or_none(task.failure),
-            token=task.token,
-            learned_at=task.learned_at,
-            family=json_or_none(task.family),
-        )
+        position = self._next("position", "tasks", first=0)
+        self._add("tasks", position=position, **_columns(task))
 
-    def put_model(self, name: str, model: JsonLike) -> None:
-        """Another model of a task in the place of its own; what it cost stays."""
-        self._set("tasks", {"name": name}, model=json.dumps(model))
+    def put_model(self, name: str, model: JsonLike, version: int = 0) -> None:
+        """Another model of a task, or of a version, in the place of its own; what it cost stays."""
+        key: Json = {"task": name, "version": version} if version else {"name": name}
+        self._set("versions" if version else "tasks", key, model=json.dumps(model))
 
     def task_token(self, name: str) -> str | None:
         rows = self._rows("token", "tasks", "AND name = ?", name)
@@ -368,12 +391,15 @@ class TaskPages(Statements):
         return [_task(row) for row in self._rows(_TASK, "tasks", order, from_position)]
 
     def forget(self, name: str) -> None:
-        """Take a task out; what it bought stays owned, what it cost stays spent."""
+        """Take a task and its versions out; what it bought stays owned, its cost stays spent."""
+        for account in (name, *(head.name for head in self.versions(name))):
+            self._rename_account(account)  # learned again it begins a bill of its own
+        for table in _OF_TASKS:
+            self._drop(table, task=name)
         self._drop("tasks", name=name)
-        self.rename_account(name)  # learned again it begins a bill of its own
-        self._count_up("forgets")
+        self.count_up("forgets")
 
-    def rename_account(self, name: str) -> None:
+    def _rename_account(self, name: str) -> None:
         """What a task or a version cost stands under the name of what was forgotten."""
         before = f"{name} (forgotten {self.forgets() + 1})"
         for table in ("accounts", "purchases", "bookings"):
@@ -437,6 +463,144 @@ class TaskPages(Statements):
     def to_buy(self) -> list[ToBuy]:
         rows = self._rows("place, features, n_features, price, examples", "to_buy")
         return [_to_buy(str(p), str(f), int(n), price, block) for p, f, n, price, block in rows]
+
+    # -- versions of a task, and whom each was learned from ------------------------------------
+
+    def versions(self, task: str | None = None) -> list[VersionHead]:
+        """All versions, or those of a task, in their order."""
+        rows = self._rows(_VERSION, "versions", "ORDER BY task, version")
+        heads = [VersionHead(*_read_head(*row)) for row in rows]
+        return [head for head in heads if task is None or head.task == task]
+
+    def present_version(self, task: str) -> int:
+        """The number of the version that answers; 1 where a task was never updated."""
+        states = {head.state: head.number for head in self.versions(task)}
+        return states.get("present", 1)
+
+    def version_row(self, task: str, number: int) -> VersionRow | None:
+        """One version, with its model."""
+        columns, where = f"{_VERSION}, model, family, token", "AND task = ? AND version = ?"
+        for *head, model, family, token in self._rows(columns, "versions", where, task, number):
+            with readable(f"version {number} of {task!r} in the store"):
+                own = None if family is None else _mapping(json.loads(family))
+                return VersionRow(*_read_head(*head), _mapping(json.loads(model)), own, str(token))
+        return None
+
+    def add_version(self, row: VersionRow) -> None:
+        self._add("versions", **_columns(row))
+
+    def put_version_state(self, task: str, number: int, state: str) -> None:
+        self._set("versions", {"task": task, "version": number}, state=state)
+
+    def put_present(
+        self, task: str, model: JsonLike, family: JsonLike | None, about: JsonLike
+    ) -> None:
+        """The model that answers for the task from now on; others hear of it as of a forgetting.
+
+        ``about``: what is kept beside it, and stands with the receipt, which stays.
+        """
+        now = {
+            "receipt": json.dumps({**self.receipt_of(task), **about}),
+            "model": json.dumps(model),
+            "family": json_or_none(family),
+        }
+        self._set("tasks", {"name": task}, **now)
+        self.count_up("forgets")
+
+    def put_task_examples(self, task: str, number: int, examples: NDArray[np.int64]) -> None:
+        """The number of each example that a version was learned from; -1: it has none."""
+        block = pack_arrays({"examples": examples.astype(np.int64)})
+        self._put("task_examples", {"task": task, "version": number}, block=block)
+
+    def task_examples(self, task: str, number: int) -> NDArray[np.int64] | None:
+        """The inverse; None where the examples had no ids."""
+        arrays = self._block("task_examples", task, number)
+        return None if arrays is None else arrays["examples"]
+
+    def _block(self, table: str, task: str, version: int) -> dict[str, AnyArray] | None:
+        """The arrays that are kept of a version; None where there are none."""
+        rows = self._rows("block", table, "AND task = ? AND version = ?", task, version)
+        return unpack_arrays(bytes(rows[0][0])) if rows else None
+
+    # -- what was answered, and outcomes -------------------------------------------------------
+
+    def put_answers(
+        self, account: str, task: str, version: int, at: float, arrays: dict[str, AnyArray]
+    ) -> None:
+        """What a prediction run answered: ``examples`` and ``scores``."""
+        if self._rows("1", "answers", "AND account = ?", account):
+            return  # written already, as the connection was lost
+        block = pack_arrays(arrays)
+        self._add("answers", account=account, task=task, version=version, at=at, block=block)
+
+    def answers(self, task: str) -> list[tuple[int, float, dict[str, AnyArray]]]:
+        """(version, when, what) of a task's runs, in their order."""
+        rows = self._rows("version, at, block", "answers", "AND task = ? ORDER BY at", task)
+        return [(int(v), float(at), unpack_arrays(bytes(b))) for v, at, b in rows]
+
+    def add_outcomes(self, task: str, at: float, arrays: dict[str, AnyArray]) -> None:
+        """A batch of observed outcomes: ``examples`` and ``labels``."""
+        batch = self._next("batch", "outcomes", task=task)
+        self._add("outcomes", task=task, batch=batch, at=at, block=pack_arrays(arrays))
+
+    def outcomes(self, task: str) -> list[tuple[float, dict[str, AnyArray]]]:
+        """(when, what) of every batch, in their order."""
+        rows = self._rows("at, block", "outcomes", "AND task = ? ORDER BY batch", task)
+        return [(float(at), unpack_arrays(bytes(b))) for at, b in rows]
+
+    def put_reference(self, task: str, version: int, arrays: dict[str, AnyArray]) -> None:
+        """What a version said of held-out rows when it was learned, and how inputs were spread."""
+        key: dict[str, object] = {"task": task, "version": version}
+        self._put("references_left_out", key, block=pack_arrays(arrays))
+
+    def reference(self, task: str, version: int) -> dict[str, AnyArray] | None:
+        """The inverse; None where it was never worked out."""
+        return self._block("references_left_out", task, version)
+
+    def tasks_with_outcomes(self) -> list[str]:
+        """Tasks of which an outcome is known."""
+        return [str(task) for (task,) in self._rows("DISTINCT task", "outcomes")]
+
+    def take_out_answers(self, example: int) -> None:
+        """Every answer and outcome of one example, of the whole store."""
+        for table, key in (("answers", "account"), ("outcomes", "batch")):
+            rows = self._run(f"SELECT lifetime, task, {key}, block FROM {table}")
+            for lifetime, task, name, block in rows:
+                arrays = unpack_arrays(bytes(block))
+                keep = arrays["examples"] != example
+                if keep.all():
+                    continue
+                left = {  # counts of what all rows were told have no rows to leave out
+                    k: v if k in _OF_ALL_ROWS else np.ascontiguousarray(v[keep])
+                    for k, v in arrays.items()
+                }
+                self._run(
+                    f"UPDATE {table} SET block = ? WHERE lifetime = ? AND task = ? AND {key} = ?",
+                    (pack_arrays(left), lifetime, task, name),
+                )
+
+    # -- pages by kind and name: plain JSON, packed --------------------------------------------
+
+    def kept(self, kind: str, name: str) -> JsonLike | None:
+        """A page, or None."""
+        rows = self._rows("block", "kept", "AND kind = ? AND name = ?", kind, storable(name))
+        if not rows:
+            return None
+        opener = zlib.decompressobj()
+        text = opener.decompress(bytes(rows[0][0]), _MOST)
+        if opener.unconsumed_tail:
+            raise StoreError(f"{kind} {name!r} in the store is larger than it may be.")
+        found: JsonLike = json.loads(text)
+        return found
+
+    def keep(self, kind: str, name: str, data: Json) -> None:
+        """Write a page, over one of that name."""
+        block = zlib.compress(json.dumps(data).encode(), 1)
+        self._put("kept", {"kind": kind, "name": storable(name)}, block=block)
+
+    def drop_kept(self, kind: str, name: str) -> None:
+        """Take a page out."""
+        self._drop("kept", kind=kind, name=storable(name))
 
 
 def _to_buy(place: str, features: str, n: int, price: int, block: bytes) -> ToBuy:
