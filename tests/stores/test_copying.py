@@ -163,18 +163,18 @@ def test_others_wait_until_the_copy_is_made(tmp_path, monkeypatch):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert other.stdout.readline().strip() == "ready"
-    slowly = copying._batches
+    slowly = copying.CopiedTable.batches
     begun = []
 
-    def batches(pages, table):
+    def batches(table, pages):
         if not begun:
             begun.append(1)
             other.stdin.write("\n")
             other.stdin.flush()
             time.sleep(0.5)
-        return slowly(pages, table)
+        return slowly(table, pages)
 
-    monkeypatch.setattr(copying, "_batches", batches)
+    monkeypatch.setattr(copying.CopiedTable, "batches", batches)
     copy_store(tmp_path / "a.db", tmp_path / "b.db")
     assert other.stdout.readline().strip() == "done"
     other.communicate(timeout=60)
@@ -186,16 +186,16 @@ def test_others_wait_until_the_copy_is_made(tmp_path, monkeypatch):
 @pytest.mark.parametrize("spoil", ["lost", "changed"])
 def test_what_arrives_otherwise_is_not_kept(tmp_path, monkeypatch, spoil):
     clinic(tmp_path / "a.db")
-    right = copying._batches
+    right = copying.CopiedTable.batches
 
-    def wrong(pages, table):
-        for rows in right(pages, table):
+    def wrong(table, pages):
+        for rows in right(table, pages):
             new = pages._run("PRAGMA database_list")[0][2].endswith("b.db")
             if table.name == "accounts" and new:
                 rows = rows[1:] if spoil == "lost" else [(*rows[0][:-1], 7), *rows[1:]]
             yield rows
 
-    monkeypatch.setattr(copying, "_batches", wrong)
+    monkeypatch.setattr(copying.CopiedTable, "batches", wrong)
     with pytest.raises(StoreError, match="accounts has"):
         copy_store(tmp_path / "a.db", tmp_path / "b.db")
     assert not (tmp_path / "b.db").exists()

@@ -10,11 +10,9 @@ database gives them.
 from __future__ import annotations
 
 import hashlib
-import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from thrifty.cells.ledger.purchase import is_live
@@ -25,8 +23,6 @@ from thrifty.stores.pages import SqlPages
 from thrifty.stores.postgres import PostgresStore
 from thrifty.stores.sqlite import MemoryStore
 
-_MODULUS = 1 << 256
-
 
 @dataclass(frozen=True, slots=True)
 class CopiedTable:
@@ -36,17 +32,18 @@ class CopiedTable:
     columns: tuple[str, ...]
     keys: tuple[str, ...]
 
-    @property
-    def select(self) -> str:
-        """All rows, in an order that stays while nobody writes; the place is a parameter."""
-        order = ", ".join(self.keys or self.columns)
-        listed = ", ".join(self.columns)
-        return f"SELECT {listed} FROM {self.name} ORDER BY {order} LIMIT ? OFFSET ?"
+    def batches(self, pages: SqlPages) -> Iterator[list[SqlRow]]:
+        """All rows, in an order that stays while nobody writes."""
+        at_once, at = 200, 0  # rows in memory: one may hold a feature's values on all examples
+        listed, order = ", ".join(self.columns), ", ".join(self.keys or self.columns)
+        select = f"SELECT {listed} FROM {self.name} ORDER BY {order} LIMIT ? OFFSET ?"
+        while rows := pages._run(select, (at_once, at)):
+            yield [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in rows]
+            at += len(rows)
 
-    @property
-    def insert(self) -> str:
+    def take(self, pages: SqlPages, rows: list[SqlRow]) -> None:
         marks = ", ".join("?" * len(self.columns))
-        return f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})"
+        pages._many(f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({marks})", rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +113,14 @@ def copy_store(source: StoreLike, target: StoreLike) -> Copied:
     >>> list(thrifty.Lifetime.open(new))
     ['t']
     """
-    _not_itself(source, target)
+    a, b = (s.place if isinstance(s, Store) else str(s) for s in (source, target))
+    named = bool(a and b) and "://" not in a + b
+    if source is target or (a and a == b) or (named and Path(a).resolve() == Path(b).resolve()):
+        raise BadInput(f"a store cannot be copied onto itself: {a or source!r}.")
     old = existing_store(source)
-    made = _makes_a_file(target)
+    made = None  # the file that opening the target makes
+    if not (target is None or isinstance(target, Store) or "://" in b or Path(b).exists()):
+        made = Path(b)
     try:
         new = open_store(target)
         new.read(0, _refuse_what_is_there)
@@ -128,23 +130,6 @@ def copy_store(source: StoreLike, target: StoreLike) -> Copied:
         if made is not None:
             made.unlink(missing_ok=True)
         raise
-
-
-def _not_itself(source: StoreLike, target: StoreLike) -> None:
-    a, b = (s.place if isinstance(s, Store) else str(s) for s in (source, target))
-    same = source is target if isinstance(source, Store) else False
-    if not same and a and b and "://" not in a and "://" not in b:
-        same = Path(a).resolve() == Path(b).resolve()
-    if same or (a and a == b):
-        raise BadInput(f"a store cannot be copied onto itself: {a or source!r}.")
-
-
-def _makes_a_file(target: StoreLike) -> Path | None:
-    """The file that opening this would make; None where it is there, or no file."""
-    if target is None or isinstance(target, Store) or "://" in str(target):
-        return None
-    path = Path(target)
-    return None if path.exists() else path
 
 
 def _schema() -> list[CopiedTable]:
@@ -195,7 +180,7 @@ def _copy(pages: SqlPages, new: Store, tables: list[CopiedTable]) -> Copied:
         counts: dict[str, int] = {}
         digests: dict[str, str] = {}
         for table in tables:
-            rows, digest = _counted(pages, table, partial(there._many, table.insert))
+            rows, digest = _counted(pages, table, there)
             back, again = _counted(there, table)
             if (rows, digest) != (back, again):
                 raise StoreError(
@@ -221,37 +206,20 @@ def _count_on(pages: SqlPages, tables: list[CopiedTable]) -> None:
             )
 
 
-def _counted(
-    pages: SqlPages, table: CopiedTable, take: Callable[[list[SqlRow]], None] | None = None
-) -> tuple[int, str]:
-    """How many rows a table has, and the sum of their hashes; ``take`` is given them."""
+def _counted(pages: SqlPages, table: CopiedTable, copy: SqlPages | None = None) -> tuple[int, str]:
+    """How many rows a table has, and the sum of their hashes; ``copy`` is given them."""
     n, total = 0, 0
-    for rows in _batches(pages, table):
-        if take is not None:
-            take(rows)
+    for rows in table.batches(pages):
+        if copy is not None:
+            table.take(copy, rows)
         for row in rows:
             hashed = hashlib.sha256(b"".join(map(_plain, row))).digest()
-            total = (total + int.from_bytes(hashed)) % _MODULUS
+            total = (total + int.from_bytes(hashed)) % (1 << 256)
         n += len(rows)
     return n, f"{total:064x}"
 
 
-def _batches(pages: SqlPages, table: CopiedTable) -> Iterator[list[SqlRow]]:
-    # rows that are in memory at once; a row may hold the values of a feature on all examples
-    at_once = 200
-    at = 0
-    while rows := pages._run(table.select, (at_once, at)):
-        yield [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in rows]
-        at += len(rows)
-
-
 def _plain(value: object) -> bytes:
-    """A value and its kind as bytes that no other value has."""
-    if value is None:
-        return b"n"
-    if isinstance(value, float):
-        return b"f" + struct.pack(">d", value)
-    if isinstance(value, int):
-        return b"i%d;" % value
-    kind, data = (b"t", value.encode()) if isinstance(value, str) else (b"b", bytes(value))  # type: ignore[call-overload]
-    return kind + struct.pack(">Q", len(data)) + data
+    """A value, its kind and its length, as bytes that no other value has."""
+    data = value if isinstance(value, bytes) else repr(value).encode()
+    return b"%s %d " % (type(value).__name__.encode(), len(data)) + data
