@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -25,6 +26,7 @@ from thrifty.cells import Cells
 from thrifty.cells.cells import Charges
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput, BadParameter
+from thrifty.on_demand import needed
 
 if TYPE_CHECKING:
     import distributed
@@ -109,34 +111,28 @@ class _Again(Generic[R]):
 
     def __init__(self, pool: Loky, function: Callable[..., R], args: tuple[object, ...]) -> None:
         self._pool, self._function, self._args = pool, function, args
-        self._future = self._start()
+        self._future: Future[R] | None = None
+        self._start()
 
-    def _start(self) -> Future[R]:
-        from concurrent.futures import BrokenExecutor
-
-        for _ in range(_RETRIES):
-            try:
-                return self._pool._executor().submit(self._function, *self._args)
-            except BrokenExecutor:
-                continue
-        return self._pool._executor().submit(self._function, *self._args)
+    def _start(self) -> None:
+        """Whatever breaks at this very moment is begun again when it is waited for."""
+        with suppress(BrokenExecutor):
+            self._future = self._pool._executor().submit(self._function, *self._args)
 
     def result(self) -> R:
-        from concurrent.futures import BrokenExecutor
-
         for _ in range(_RETRIES):
-            try:
-                return self._future.result()
-            except BrokenExecutor:
-                self._future = self._start()
-        return self._future.result()
+            with suppress(BrokenExecutor):
+                if self._future is not None:
+                    return self._future.result()
+            self._start()
+        return self._pool._executor().submit(self._function, *self._args).result()
 
 
 class Dask(Pool):
     """The Dask cluster this process is connected to, or a local one of its own."""
 
     def __init__(self, n_jobs: int, client: distributed.Client | None = None) -> None:
-        distributed = _needed("distributed", "dask")
+        distributed = needed("distributed", "engine='dask'", "dask")
         self.n_jobs = n_jobs
         self._own = False
         if client is None:
@@ -154,7 +150,9 @@ class Dask(Pool):
 
     def submit(self, function: Callable[..., R], *args: object) -> StartedWork[R]:
         # Packed by us: a worker that cannot load what Dask has packed falls silent for ever.
-        packed = _needed("distributed.protocol.pickle", "dask").dumps((function, args))
+        packed = needed("distributed.protocol.pickle", "engine='dask'", "dask").dumps(
+            (function, args)
+        )
         started: StartedWork[R] = self.client.submit(
             _unpacked, packed, pure=False, retries=_RETRIES
         )
@@ -172,7 +170,9 @@ class Dask(Pool):
 def _unpacked(packed: bytes) -> Any:
     """On a worker of Dask: the work that it was given."""
     try:
-        function, args = _needed("distributed.protocol.pickle", "dask").loads(packed)
+        function, args = needed("distributed.protocol.pickle", "engine='dask'", "dask").loads(
+            packed
+        )
     except Exception as error:
         raise BadInput(
             f"a worker cannot load what it is given ({type(error).__name__}: {error}). Whatever a "
@@ -185,7 +185,7 @@ class Ray(Pool):
     """The Ray cluster this process is connected to (or RAY_ADDRESS names), or a local one."""
 
     def __init__(self, n_jobs: int) -> None:
-        self.n_jobs, self._ray = n_jobs, _needed("ray", "ray")
+        self.n_jobs, self._ray = n_jobs, needed("ray", "engine='ray'", "ray")
         self._own = not self._ray.is_initialized()
         if self._own:
             named = os.environ.get("RAY_ADDRESS")
@@ -258,18 +258,6 @@ def read_n_jobs(n_jobs: int | None) -> int:
         raise BadParameter(
             f"n_jobs must be 1 or more, or -1 for one worker per core; got {n_jobs!r}."
         ) from None
-
-
-def _needed(module: str, extra: str) -> ModuleType:
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise BadParameter(
-            f"engine={extra!r} needs the package {module}, which is not installed. Type: "
-            f"pip install 'thrifty[{extra}]'"
-        ) from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,6 @@ def on_demand(
     package: str,
     homes: Mapping[str, Sequence[str]],
     otherwise: Callable[[str], object] | None = None,
-    *,
-    holder: str | None = None,
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package whose names live in the modules of ``homes``.
 
@@ -48,8 +46,6 @@ def on_demand(
         from a module of the package to the names in it that are the package's too
     otherwise : callable or None
         what gives names that are not listed; it raises AttributeError where there is none
-    holder : str or None
-        the module whose names they are, where it is not the package
 
     Examples
     --------
@@ -57,19 +53,18 @@ def on_demand(
     >>> get("Found").__name__
     'Found'
     """
-    own = holder or package
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def get(name: str) -> object:
         if name in home_of:
             found: object = getattr(import_module(f"{package}.{home_of[name]}"), name)
-            setattr(sys.modules[own], name, found)  # the next use asks nobody
+            setattr(sys.modules[package], name, found)  # the next use asks nobody
             return found
         if otherwise is not None:
             return otherwise(name)
-        raise AttributeError(f"module {own!r} has no attribute {name!r}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[own]), *home_of})
+        return sorted({*vars(sys.modules[package]), *home_of})
 
     return get, names

@@ -52,3 +52,22 @@ def test_a_label_is_no_feature_of_later_tasks(table, tmp_path):
         names = [f"f{i}" for i in range(30)] + ["sick", "ill"]
         used = {names[f] for f in life["sick"].model.table_.features.tolist()}
     assert "f1" in used and "ill" not in used
+
+
+def test_a_budget_in_money_is_refused_where_cells_have_no_price(table, tmp_path):
+    of = ["--id", "patient", "--store", tmp_path / "c.db"]
+    learn = ["learn", table, "--label", "ill", *of]
+    assert "no cell has a price" in str(run(*learn, "--budget", "9 EUR", fails=True).exception)
+    run(*learn, "--spend", "5 %")
+    refused = run("predict", table, "--task", "ill", *of, "--budget", "9 EUR", fails=True)
+    assert "no cell has a price" in str(refused.exception)
+    with thrifty.Lifetime.open(tmp_path / "c.db") as life:
+        assert life.budget is None
+
+
+def test_a_letter_and_its_capital_are_said_to_be_two_categories(table, tmp_path):
+    new = pd.read_csv(table).assign(sex=["m", "f", "f", "M", "d"] * 100)
+    new.to_csv(tmp_path / "sex.csv", index=False)
+    done = run("learn", tmp_path / "sex.csv", "--label", "ill", "--id", "patient")
+    assert "'sex' has 'm' and 'M' as two categories" in done.output
+    assert "'f' and" not in done.output

@@ -5,13 +5,13 @@ import time
 from matplotlib.figure import Figure
 
 from thrifty.report.dashboard import Watcher
-from thrifty.report.pictures import QualityPoint, _draw_quality
-from thrifty.report.view import LedgerView, LifetimeView
+from thrifty.report.pictures import _draw_quality
+from thrifty.report.view import LedgerView, LifetimeView, Measured
 
 
 def test_intervals_are_drawn():
     axes = Figure().subplots()
-    _draw_quality(axes, [QualityPoint("a", 0.8, 0.6, 0.9, 0.1)] * 2, "average precision")
+    _draw_quality(axes, [("a", Measured("AP", 0.8, 0.6, 0.9, 0.1))] * 2, "average precision")
     (drawn,) = axes.containers
     assert drawn.has_xerr
 

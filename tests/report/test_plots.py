@@ -12,7 +12,7 @@ from thrifty.cells import Receipt
 from thrifty.report import LifetimeView, pictures_of, save_pictures, view_of
 from thrifty.report import pictures as pics
 from thrifty.report.ink import figure
-from thrifty.report.view import TaskView
+from thrifty.report.view import Measured, TaskView
 
 
 def test_the_bill_is_the_lifetimes(life: thrifty.Lifetime, view: LifetimeView) -> None:
@@ -52,7 +52,7 @@ def test_only_what_is_not_drawn_is_said_not_to_be_shown(bought: int, said: bool)
 
 def test_a_legend_stays_inside_its_picture() -> None:
     points = [
-        pics.QualityPoint(f"will come back within thirty days {i}", 0.5, 0.4, 0.7, 0.3)
+        (f"will come back within thirty days {i}", Measured("AP", 0.5, 0.4, 0.7, 0.3))
         for i in range(4)
     ]
     drawn = figure()
@@ -108,8 +108,8 @@ def test_numbers_are_measured() -> None:
     X = np.random.default_rng(0).normal(size=(200, 3))
     life = thrifty.Lifetime(random_state=0)
     life.learn("dose", X, X[:, 0] + 0.1 * X[:, 1], spend="100 %")
-    (point,) = pics.quality_of(view_of(life))
-    assert point.quality > 0.8 and point.low < point.quality and point.guessing == 0.0
+    ((_, found),) = pics.quality_of(view_of(life))
+    assert found.value > 0.8 and found.low < found.value and found.guessing == 0.0
 
 
 def test_the_same_view_gives_the_same_picture(view: LifetimeView) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,6 +59,7 @@ def register(app: typer.Typer) -> None:
         With a table: thrifty learn patients.csv --label diabetes --id patient --spend "10 %".
         """
         with said_plainly():
+            no_money_for_counted_cells(spec)
             if list_features:
                 typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
                 return
@@ -81,7 +82,7 @@ def register(app: typer.Typer) -> None:
         With a table: thrifty quote patients.csv --label diabetes --id patient --spend "5 %".
         """
         with said_plainly():
-            life = _only_looked_at(spec)
+            life = _only_looked_at(no_money_for_counted_cells(spec))
             quotes = _quotes(life, spec, task)
         whole = _whole(life, quotes)
         if as_json:
@@ -263,6 +264,19 @@ def _only_looked_at(spec: TaskFile) -> Lifetime:
     life = Lifetime.open(store, name=spec.lifetime, progress=False)
     life._suppose(prices=spec.prices, budget=spec.budget)
     return life
+
+
+def no_money_for_counted_cells(spec: TaskFile) -> TaskFile:
+    """A budget in a currency says nothing where cells have no price: 10 EUR are no ten cells."""
+    money = "" if spec.budget is None else spec.budget.limits("").currency
+    if money and spec.prices is None:
+        life = _only_looked_at(replace(spec, budget=None))
+        if life.prices is None and not life.balance().currency:
+            raise BadInput(
+                f"the budget is in {money}, and no cell has a price: give prices, prices: in a "
+                "task file, or the budget in cells, --budget 500."
+            )
+    return spec
 
 
 def _quotes(life: Lifetime, spec: TaskFile, only: list[str] | None) -> list[Quote]:

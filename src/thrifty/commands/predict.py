@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from thrifty.cells.ledger.receipt import PredictionReceipt
+from thrifty.commands.learn import no_money_for_counted_cells
 from thrifty.commands.options import (
     AsJson,
     IdColumn,
@@ -86,6 +87,7 @@ def register(app: typer.Typer) -> None:
 
         With a table: thrifty predict new.csv --task diabetes --store patients.db.
         """
+        no_money_for_counted_cells(spec)
         life = Lifetime.open(
             spec.store, name=spec.lifetime, prices=spec.prices, budget=spec.budget,
             progress=False if as_json else None,

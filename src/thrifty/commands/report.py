@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from thrifty.commands.options import LifetimeName, StorePlace, open_lifetime
-from thrifty.errors import ThriftyError
+from thrifty.on_demand import needed
 from thrifty.report import pictures_of, read_store, report_page, save_pictures
 from thrifty.report.view import counted
 
@@ -61,15 +59,15 @@ def register(app: typer.Typer) -> None:
         ] = "form",
     ) -> None:
         """Answer rows over HTTP on this machine, and ask for the values that are wanted next."""
-        with _extra("thrifty serve"):
-            from thrifty.service.app import serve as serve_lifetime
+        needed("starlette", "thrifty serve", "dashboard")
+        serving = needed("thrifty.service.app", "thrifty serve", "dashboard")
 
         def announce(address: str, token: str) -> None:
             said = "that of THRIFTY_TOKEN" if os.environ.get("THRIFTY_TOKEN") else token
             typer.echo(f"{address}\ntoken: {said}\nOnly this machine can ask. Ctrl+C ends it.")
 
         life = open_lifetime(store, lifetime, write=True)
-        serve_lifetime(life, port=port, source=source, announce=announce)
+        serving.serve(life, port=port, source=source, announce=announce)
 
 
 def _show_live(store: str, lifetime: str | None, port: int, browser: bool) -> None:
@@ -78,17 +76,6 @@ def _show_live(store: str, lifetime: str | None, port: int, browser: bool) -> No
         if browser:
             webbrowser.open(address)
 
-    with _extra("--live"):
-        from thrifty.report.dashboard import serve
-    serve(store, port=port, lifetime=lifetime, announce=announce)
-
-
-@contextmanager
-def _extra(what: str) -> Iterator[None]:
-    """Says what to install where a package is missing."""
-    try:
-        yield
-    except ImportError as error:
-        raise ThriftyError(
-            f"{what} needs Starlette and uvicorn. Type: pip install 'thrifty[dashboard]'"
-        ) from error
+    needed("starlette", "--live", "dashboard")
+    dashboard = needed("thrifty.report.dashboard", "--live", "dashboard")
+    dashboard.serve(store, port=port, lifetime=lifetime, announce=announce)

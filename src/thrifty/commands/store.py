@@ -7,10 +7,10 @@ import csv
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -31,8 +31,6 @@ from thrifty.stores.pages import SqlPages
 from thrifty.stores.sqlite import file_uri
 from thrifty.typing import Json
 from thrifty.untrusted import visible
-
-T = TypeVar("T")
 
 _HEAD = ("source", "example", "feature", "value", "bought_at", "lifetime", "task")
 
@@ -334,7 +332,7 @@ def _cells(life: Lifetime) -> list[tuple[object, ...]]:
     def work(pages: SqlPages) -> list[tuple[object, ...]]:
         compact_all(pages)
         bought = _buyers(pages)
-        at_time = _transactions(pages)
+        at_time = pages.transactions()
         features, words, rows = pages.sources_of("feature"), pages.words(), []
         for column in pages.columns("feature"):
             source, feature = features[column.number]
@@ -347,29 +345,13 @@ def _cells(life: Lifetime) -> list[tuple[object, ...]]:
                 rows.append((source, name, feature, said, when, lifetime, task))
         return sorted(rows, key=lambda row: row[:3])
 
-    # compacted inside, and given up: a look changes nothing
-    rows: list[tuple[object, ...]] = _rolled_back(life, work)
+    rows: list[tuple[object, ...]] = life.ledger.book.write(work)
     return rows
 
 
 def _value(value: float, words: Sequence[str]) -> object:
     """A category by its word."""
     return words[int(value)] if words and 0 <= value < len(words) else value
-
-
-def _rolled_back(life: Lifetime, work: Callable[[SqlPages], T]) -> T:
-    found: list[T] = []
-
-    class Done(Exception):
-        pass
-
-    def look(pages: SqlPages) -> None:
-        found[:] = [work(pages)]
-        raise Done
-
-    with contextlib.suppress(Done):
-        life.ledger.book.write(look)
-    return found[0]
 
 
 def _buyers(pages: SqlPages) -> dict[tuple[int, int], tuple[str, str]]:
@@ -381,12 +363,3 @@ def _buyers(pages: SqlPages) -> dict[tuple[int, int], tuple[str, str]]:
             for e in p.block.examples.tolist():
                 found[f, e] = (str(lifetimes[p.lifetime]), p.task)
     return found
-
-
-def _transactions(pages: SqlPages) -> dict[float, tuple[str, str]]:
-    """Tasks and predictions on tables, by the moment at which they were booked."""
-    tasks = pages._run(  # of stores that kept no bookings
-        "SELECT t.learned_at, l.name, t.name FROM tasks t JOIN lifetimes l ON l.id = t.lifetime"
-    )
-    kept = {float(at): (str(life), str(task)) for at, life, task in tasks}
-    return {**kept, **pages.transactions()}

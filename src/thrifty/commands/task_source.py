@@ -207,6 +207,8 @@ def _from_csv(file: TaskFile, labels: list[str], known: Knowledge) -> OpenedSour
         duplicates=given.get("duplicates", "refuse"),
         present=present,
     )
+    if not known.asks:
+        _hint_at_letters(source)
     # kept with the store, so that next month's file can be said to have new ones
     source.gaps = {**dict.fromkeys(left_out, ()), **source.gaps}
     rest = {c: frame[c].tolist() for c in frame.columns if c not in features}
@@ -297,6 +299,16 @@ def _hint_at_ids(frame: pandas.DataFrame) -> None:
             what = "has another word in nearly each row" if own else "counts the rows"
             hint = f"{name!r} {what}: if it names them, say --id {shlex.quote(str(name))}."
             typer.echo(visible(hint), err=True)
+
+
+def _hint_at_letters(source: Source) -> None:
+    """One letter and its capital stay two categories, as they may be meant; that is said."""
+    for f, words in source.categories.items():
+        for word in words:
+            if len(word) == 1 and word.islower() and word.upper() in words:
+                name = source.feature_names[f]
+                line = f"note: {name!r} has {word!r} and {word.upper()!r} as two categories."
+                typer.echo(visible(line), err=True)
 
 
 def _with_ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> pandas.DataFrame:

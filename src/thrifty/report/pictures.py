@@ -2,22 +2,21 @@
 
 A picture is a function that returns data and a thin one that draws them; tests check the data. One
 list, :func:`pictures_of`, so that the report, the dashboard and ``thrifty report --pictures`` show
-the same.
+the same. Of many tasks those that matter most are drawn by name; tables have the others.
 """
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from thrifty.lifetime.outcomes import Monitor, Period
+from thrifty.lifetime.outcomes import Monitor
 from thrifty.report.ink import (
     HATCH,
     INK,
@@ -31,17 +30,17 @@ from thrifty.report.ink import (
     svg_of,
     value_axis,
 )
-from thrifty.report.view import LifetimeView, as_counted, counted
+from thrifty.report.view import LifetimeView, Measured, as_counted, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+T = TypeVar("T")
+
 #: the names, in the order in which they are shown
 PICTURES = ("bill", "costs", "quality", "outcomes", "expenses", "prediction")
-#: with more tasks than this there is a mark each instead of a bar with a name
-_BARS = 25
-#: expenses that are drawn by name
-_NAMED = 15
+#: tasks, and expenses, that are drawn by name
+_TASKS, _NAMED = 25, 15
 
 
 @dataclass(frozen=True)
@@ -60,20 +59,10 @@ class Picture:
 
 def pictures_of(view: LifetimeView) -> list[Picture]:
     """Every picture there is something to show for."""
-    watched = 4  # models whose outcomes are drawn, those with the latest
     if not view.tasks:
         return []
-    found = [_bill(view), _costs(view)]
-    if points := quality_of(view):
-        found.append(_quality(points, view))
-    known = [one for one in view.monitors if one.periods]
-    if known:
-        found.append(_outcomes(sorted(known, key=lambda m: -m.periods[-1].begins)[:watched]))
-    if expenses := expenses_of(view):
-        found.append(_expenses(view, expenses))
-    if prices := prediction_prices(view):
-        found.append(_prediction(view, prices))
-    return found
+    every = (_bill, _costs, _quality, _outcomes, _expenses, _prediction)
+    return [picture for draw in every if (picture := draw(view)) is not None]
 
 
 def save_pictures(pictures: list[Picture], folder: Path) -> list[Path]:
@@ -83,9 +72,18 @@ def save_pictures(pictures: list[Picture], folder: Path) -> list[Path]:
     ]
 
 
+def _most(rows: Sequence[T], worth: Callable[[T], float], what: str) -> tuple[list[T], str]:
+    """Those that are drawn, in their order, and a sentence that says so where they are not all."""
+    if len(rows) <= _TASKS:
+        return list(rows), ""
+    chosen = sorted(range(len(rows)), key=lambda i: worth(rows[i]))[-_TASKS:]
+    told = f" Drawn are the {_TASKS} of {len(rows):,} tasks {what}."
+    return [rows[i] for i in sorted(chosen)], told
+
+
 def _height(names: int) -> float:
-    """Of a picture with a line per name, or with a mark for each of many."""
-    return 1.5 + 0.24 * max(names, 3) if names <= _BARS else 3.6
+    """Of a picture with a line per name."""
+    return 1.5 + 0.24 * max(names, 3)
 
 
 def _bars(
@@ -95,29 +93,26 @@ def _bars(
     what: str,
     of: str = "task",
 ) -> None:
-    """Bars by name, the parts one after another; of many tasks a mark for each."""
-    places, left = np.arange(len(names)), np.zeros(len(names))
-    many = len(names) > _BARS
+    """Bars by name, the parts one after another."""
+    left = np.zeros(len(names))
     for i, (label, values) in enumerate(parts):
         some = np.array([k for k, v in enumerate(values) if v or not i], dtype=np.int64)
         shown = np.asarray(values, dtype=np.float64)[some]
-        if many:
-            axes.plot(some + 1, shown, POINTS[i], color=SERIES[i], markersize=4, label=label)
-            continue
         axes.barh(
-            places[some], shown, left=left[some], color=SERIES[i], hatch=HATCH if i else None,
+            some, shown, left=left[some], color=SERIES[i], hatch=HATCH if i else None,
             edgecolor="white" if i else None, height=0.65, label=label,
         )  # fmt: skip
         left[some] += shown
-    if many:
-        value_axis(axes, [v for i, (_, some) in enumerate(parts) for v in some if v or not i])
-        frame(axes, f"{of}, in the order of learning", what, counts=True)
-    else:
-        axes.set_yticks(places, [plain_text(name) for name in names], fontsize=9)
-        axes.invert_yaxis()
-        value_axis(axes, [max(left, default=1.0)], "x")
-        axes.locator_params(axis="x", nbins=6)
-        frame(axes, what, of, grid="x")
+    value_axis(axes, [max(left, default=1.0)], "x")
+    axes.locator_params(axis="x", nbins=6)
+    _by_name(axes, names, what, of)
+
+
+def _by_name(axes: Axes, names: Sequence[str], what: str, of: str = "task") -> None:
+    """A line for each name, the first at the top."""
+    axes.set_yticks(range(len(names)), [plain_text(name) for name in names], fontsize=9)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    frame(axes, what, of, grid="x")
     legend(axes)
 
 
@@ -228,43 +223,36 @@ def costs_of(view: LifetimeView) -> list[TaskCost]:
 def _costs(view: LifetimeView) -> Picture:
     costs = costs_of(view)
     most = max(costs, key=lambda cost: cost.learning)
-    parts = [("learning", [c.learning for c in costs])]
-    if any(cost.predictions for cost in costs):
-        parts.append(("predictions", [c.predictions for c in costs]))
-    what, names = _with_unit("cost", view.unit), [c.task for c in costs]
+    shown, told = _most(costs, lambda cost: cost.learning + cost.predictions, "that cost most")
+    parts = [("learning", [c.learning for c in shown])]
+    if any(cost.predictions for cost in shown):
+        parts.append(("predictions", [c.predictions for c in shown]))
+    what, names = _with_unit("cost", view.unit), [c.task for c in shown]
     return Picture(
         "costs",
         "What each task cost",
-        f"The most expensive to learn was “{most.task}”: {view.money(most.learning)}.",
+        f"The most expensive to learn was “{most.task}”: {view.money(most.learning)}.{told}",
         partial(_bars, names=names, parts=parts, what=what),
-        height=_height(len(costs)),
+        height=_height(len(shown)),
     )
 
 
 # -- how good the models are ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class QualityPoint:
-    """One task: its quality, the interval, and what guessing has."""
-
-    task: str
-    quality: float
-    low: float
-    high: float
-    guessing: float
+def quality_of(view: LifetimeView) -> list[tuple[str, Measured]]:
+    """What each task's model has measured on held-out rows; never on training rows."""
+    return [(task.name, task.measured) for task in view.tasks if task.measured]
 
 
-def quality_of(view: LifetimeView) -> list[QualityPoint]:
-    """A point per task whose model has measured it on held-out rows; never on training rows."""
-    measured = [(task.name, task.measured) for task in view.tasks]
-    return [QualityPoint(n, m.value, m.low, m.high, m.guessing) for n, m in measured if m]
-
-
-def _quality(points: list[QualityPoint], view: LifetimeView) -> Picture:
+def _quality(view: LifetimeView) -> Picture | None:
+    points = quality_of(view)
+    if not points:
+        return None
     names = {"AP": "average precision", "R²": "R squared"}
-    kinds = {names[task.measured.what] for task in view.tasks if task.measured}
+    kinds = {names[measured.what] for _, measured in points}
     what = f"{' or '.join(sorted(kinds))} on held-out rows"
+    shown, told = _most(points, lambda p: p[1].guessing - p[1].value, "nearest to guessing")
     unknown = len(view.tasks) - len(points)
     rest = f" Not measured: {counted(unknown, 'task')}." if unknown else ""
     return Picture(
@@ -272,126 +260,67 @@ def _quality(points: list[QualityPoint], view: LifetimeView) -> Picture:
         "How good the models are",
         f"{what[0].upper()}{what[1:]}, task by task. Every row is scored by a model fitted without "
         "it, and weighs as it was bought. The features were chosen with all rows, so that the "
-        f"figures are slightly optimistic.{rest}",
-        partial(_draw_quality, points=points, what=what),
-        height=_height(len(points)),
+        f"figures are slightly optimistic.{told}{rest}",
+        partial(_draw_quality, points=shown, what=what),
+        height=_height(len(shown)),
     )
 
 
-def _draw_quality(axes: Axes, points: Sequence[QualityPoint], what: str) -> None:
-    """A mark per task with its interval: by name, or in the order of learning."""
-    many = len(points) > _BARS
-    places, values = list(range(len(points))), [p.quality for p in points]
-    reach = [[max(0.0, p.quality - p.low) for p in points],
-             [max(0.0, p.high - p.quality) for p in points]]  # fmt: skip
-    x, y = (places, values) if many else (values, places)
-    axes.errorbar(
-        x, y, xerr=None if many else reach, yerr=reach if many else None, fmt="o",
-        color=SERIES[0], markersize=5, capsize=3, linewidth=1.2, label="measured, interval",
-    )  # fmt: skip
-    span = (min(0.0, *(p.low for p in points)), max(1.02, *(p.high + 0.02 for p in points)))
-    if many:
-        axes.set_ylim(*span)
-        frame(axes, "task, in the order of learning", what, grid="both", counts=True)
-    else:
-        axes.plot([p.guessing for p in points], places, "|", color=INK, markersize=11,
-                  markeredgewidth=1.6, label="guessing")  # fmt: skip
-        axes.set_yticks(places, [plain_text(p.task) for p in points], fontsize=9)
-        axes.set_ylim(len(points) - 0.5, -0.5)
-        axes.set_xlim(*span)
-        frame(axes, what, "task", grid="x")
-    legend(axes)
+def _draw_quality(axes: Axes, points: Sequence[tuple[str, Measured]], what: str) -> None:
+    """A mark per task with its interval, and one at what guessing has."""
+    places = range(len(points))
+    value, low, high, guessing = np.array(
+        [(m.value, m.low, m.high, m.guessing) for _, m in points]
+    ).T
+    reach = np.maximum([value - low, high - value], 0.0)
+    axes.errorbar(value, places, xerr=reach, fmt="o", color=SERIES[0], markersize=5, capsize=3,
+                  linewidth=1.2, label="measured, interval")  # fmt: skip
+    axes.plot(guessing, places, "|", color=INK, markersize=11, markeredgewidth=1.6,
+              label="guessing")  # fmt: skip
+    axes.set_xlim(min(0.0, *low), max(1.02, *(high + 0.02)))
+    _by_name(axes, [name for name, _ in points], what)
 
 
 # -- observed outcomes ---------------------------------------------------------------------------
 
 
-def _outcomes(watched: list[Monitor]) -> Picture:
+def _outcomes(view: LifetimeView) -> Picture | None:
+    known = [one for one in view.monitors if any(p.auroc is not None for p in one.periods)]
+    watched = sorted(known, key=lambda one: -one.periods[-1].begins)[: len(SERIES)]
+    if not watched:
+        return None
     told = "; ".join(f"{one.task}: {one.sentence}" for one in watched)
     return Picture(
         "outcomes",
         "Observed outcomes",
-        f"{told}. Left, the AUROC of the present version on them, beside the figure from held-out "
-        "rows when it was learned; right, the share of the class of interest that was predicted, "
-        "and that was observed.",
+        f"{told}. The AUROC of the present version on them, with intervals of 95 %; broken lines "
+        "are the figures from held-out rows when it was learned.",
         partial(_draw_outcomes, monitors=watched),
-        height=0.3 + 2.3 * len(watched),
     )
 
 
 def _draw_outcomes(axes: Axes, monitors: Sequence[Monitor]) -> None:
-    """Two panels a model: the AUROC and the share of a class, period by period.
-
-    What a panel shows stands above it: beside it there is no room between the two.
-    """
-    axes.set_axis_off()
-    tall = 1 / len(monitors)
+    """A line a model: its AUROC, period by period."""
+    ends = [0.5]
     for i, one in enumerate(monitors):
-        bottom = 1 - (i + 1) * tall + 0.12 * tall
-        for left, draw, shown in (
-            (0.03, _draw_auroc, f"{plain_text(one.task, 24)}: AUROC"),
-            (0.55, _draw_calibration, f"share of {plain_text(str(one.positive), 24)}"),
-        ):
-            panel = axes.inset_axes((left, bottom, 0.45, 0.58 * tall))
-            axes.text(left, bottom + 0.74 * tall, shown, color=INK, fontsize=9, fontweight="bold")
-            draw(panel, one)
-            _dates(panel, one.periods)
-            frame(panel, "", "")
-            legend(panel)
-
-
-def _points(
-    axes: Axes,
-    at: Sequence[float],
-    value: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
-    label: str,
-) -> None:
-    reach = [np.subtract(value, low), np.subtract(high, value)]
-    axes.errorbar(at, value, yerr=reach, fmt="o", color=SERIES[0], markersize=4, capsize=2.5,
-                  linewidth=1.1, label=label)  # fmt: skip
-
-
-def _draw_auroc(axes: Axes, one: Monitor) -> None:
-    known = [
-        (i, p.auroc, p.auroc_low or 0.0, p.auroc_high or 0.0)
-        for i, p in enumerate(one.periods)
-        if p.auroc is not None
-    ]
-    ends = [end for _, _, low, high in known for end in (low, high)]
-    if one.auroc_learned is not None:
-        if one.learned_low is not None and one.learned_high is not None:
-            axes.axhspan(one.learned_low, one.learned_high, color=INK, alpha=0.12, linewidth=0)
-            ends += [one.learned_low, one.learned_high]
-        axes.axhline(one.auroc_learned, color=INK, linestyle="--", linewidth=1, label="learned")
-    if known:
-        at, value, low, high = (list(some) for some in zip(*known))
-        _points(axes, at, value, low, high, "since, 95 %")
-    if one.since is not None:
-        begins = sum(p.begins <= one.since for p in one.periods) - 1
-        axes.axvline(begins - 0.4, color=SERIES[1], linestyle=":", linewidth=1.4, label="worse")
-    axes.set_ylim(min(0.5, *ends, 0.5) - 0.02, 1.02)
-
-
-def _draw_calibration(axes: Axes, one: Monitor) -> None:
-    places, periods = list(range(len(one.periods))), one.periods
-    seen, low = [p.seen for p in periods], [p.seen_low for p in periods]
-    _points(axes, places, seen, low, [p.seen_high for p in periods], "observed, 95 %")
-    axes.plot(places, [p.expected for p in periods], "s--", color=SERIES[1], markersize=4,
-              linewidth=1, label="predicted")  # fmt: skip
-    axes.set_ylim(0, min(1.02, 1.15 * max(p.seen_high for p in periods)))
-
-
-def _dates(axes: Axes, periods: Sequence[Period]) -> None:
-    named_periods = 5  # periods whose name stands below a panel; more would run into each other
-    months = len(periods) > 1 and periods[-1].begins - periods[0].begins > 62 * 86_400
-    form = "%b" if months else "%d %b"
-    at = list(range(0, len(periods), -(-len(periods) // named_periods)))
-    named = [time.strftime(form, time.gmtime(periods[i].begins)) for i in at]
-    axes.set_xticks(at, named, fontsize=8)
-    axes.set_xlim(-0.6, len(periods) - 0.4)
-    axes.tick_params(axis="y", labelsize=8)
+        periods = [p for p in one.periods if p.auroc is not None]
+        at = np.array([p.begins for p in periods], dtype=np.int64).astype("datetime64[s]")
+        value, low, high = (
+            np.array([getattr(p, name) for p in periods], dtype=np.float64)
+            for name in ("auroc", "auroc_low", "auroc_high")
+        )
+        axes.errorbar(at, value, yerr=[value - low, high - value], fmt=f"{POINTS[i]}-", capsize=2.5,
+                      color=SERIES[i], markersize=4, linewidth=1.1,
+                      label=plain_text(one.task))  # fmt: skip
+        if one.auroc_learned is not None:
+            axes.axhline(one.auroc_learned, color=SERIES[i], linestyle="--", linewidth=1)
+            ends.append(one.auroc_learned)
+        ends += low.tolist()
+    axes.set_ylim(min(ends) - 0.02, 1.02)
+    axes.locator_params(axis="x", nbins=6)
+    axes.figure.autofmt_xdate(rotation=30)
+    frame(axes, "outcomes since", "AUROC")
+    legend(axes)
 
 
 # -- where the money went ------------------------------------------------------------------------
@@ -426,7 +355,10 @@ def expenses_of(view: LifetimeView, most: int = _NAMED) -> list[Expense]:
     return [*found[:most], Expense(f"the other {len(rest):,}", sum(e.cost for e in rest), True)]
 
 
-def _expenses(view: LifetimeView, expenses: list[Expense]) -> Picture:
+def _expenses(view: LifetimeView) -> Picture | None:
+    expenses = expenses_of(view)
+    if not expenses:
+        return None
     named, last = [e for e in expenses if not e.many], expenses[-1]
     rest = f" Not shown: {last.name}, {view.money(last.cost)} together." if last.many else ""
     what = _with_unit("spent", view.unit)
@@ -480,28 +412,29 @@ def prediction_prices(view: LifetimeView) -> list[PredictionPrice]:
     ]
 
 
-def _prediction(view: LifetimeView, prices: list[PredictionPrice]) -> Picture:
+def _prediction(view: LifetimeView) -> Picture | None:
+    prices = prediction_prices(view)
+    if not prices:
+        return None
     mean = view.money(round(sum(p.at_most for p in prices) / len(prices), 2))
     rows = [p.charged for p in prices if p.charged is not None]
     charged = view.money(round(sum(rows) / len(rows), 2)) if rows else ""
     so_far = f" Rows so far were charged {charged}." if rows else ""
+    shown, told = _most(prices, lambda price: price.at_most, "whose rows cost most")
     return Picture(
         "prediction",
         "The price of one prediction",
         f"The price of all values that a model may ask of a new row, by task: {mean} on average. A "
-        f"prediction that stops early, or finds values that are owned, costs less.{so_far}",
-        partial(_draw_prediction, prices=prices, what=_with_unit("a new row", view.unit)),
-        height=_height(len(prices)),
+        f"prediction that stops early, or finds values that are owned, costs less.{so_far}{told}",
+        partial(_draw_prediction, prices=shown, what=_with_unit("a new row", view.unit)),
+        height=_height(len(shown)),
     )
 
 
 def _draw_prediction(axes: Axes, prices: Sequence[PredictionPrice], what: str) -> None:
     """A bar per task, and a mark at what rows were charged."""
-    many = len(prices) > _BARS
     _bars(axes, [p.task for p in prices], [("at most", [p.at_most for p in prices])], what)
-    charged = [(i, p.charged) for i, p in enumerate(prices, many) if p.charged is not None]
+    charged = [(p.charged, i) for i, p in enumerate(prices) if p.charged is not None]
     if charged:
-        places, values = zip(*charged)
-        x, y = (places, values) if many else (values, places)
-        axes.plot(x, y, "D", color=SERIES[1], markersize=5, label="charged so far")
+        axes.plot(*zip(*charged), "D", color=SERIES[1], markersize=5, label="charged so far")
         legend(axes)

@@ -95,28 +95,21 @@ class Measured:
     low: float
     high: float
     guessing: float
-    beyond_guessing: bool
     of: str = ""
 
-    @property
-    def interval(self) -> str:
-        """The figure and its interval."""
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
-
     def __str__(self) -> str:
-        return f"{self.what}{self.of} {self.interval}"
+        return f"{self.what}{self.of} {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 def measured_of(model: object) -> Measured | None:
     """Average precision of classes, R squared of numbers; None where nothing was measured."""
     if isinstance(model, ModelClassifier) and (quality := model.quality_) is not None:
         found, guessing = quality.average_precision, quality.guessing
-        beyond = quality.beyond_guessing
         of = "" if quality.positive is None else f" of {model.classes_[quality.positive]}"
-        return Measured("AP", found.value, found.low, found.high, guessing, beyond, of)
+        return Measured("AP", found.value, found.low, found.high, guessing, of)
     if isinstance(model, ModelRegressor) and (numbers := model.quality_) is not None:
         found = numbers.r2
-        return Measured("R²", found.value, found.low, found.high, 0.0, found.low > 0)
+        return Measured("R²", found.value, found.low, found.high, 0.0)
     return None
 
 
