@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.certified import plan
-from thrifty.certified.certify import _BETTORS, ErrorRates, Wealth, _Run, certify
+from thrifty.certified.certify import _BETTORS, Certified, ErrorRates, Wealth, certify
 from thrifty.errors import BadParameter
 
 
@@ -96,9 +96,9 @@ def test_the_bet_is_fair_whatever_the_truth(seed):
         may = np.flatnonzero(share > 0)
         for place in may:
             side = answered.astype(int)
-            run = _Run(target, doubt, side, lambda rows: wrong[rows], None, None, price)
+            run = Certified(target, doubt, side, lambda rows: wrong[rows], None, None, price)
             run._draw(strata, 1, _Drawing(place))
-            assert run.known[strata.rows[place]]
+            assert run.bought[strata.rows[place]]
             mean += share[place] / share.sum() * math.exp(run.wealth.log(start))
             whole += share[place] / share.sum()
         assert whole == pytest.approx(1.0)

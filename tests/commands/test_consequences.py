@@ -57,9 +57,9 @@ def test_a_label_is_no_feature_of_later_tasks(table, tmp_path):
 def test_a_budget_in_money_is_refused_where_cells_have_no_price(table, tmp_path):
     of = ["--id", "patient", "--store", tmp_path / "c.db"]
     learn = ["learn", table, "--label", "ill", *of]
-    assert "no cell has a price" in str(run(*learn, "--budget", "9 EUR", fails=True).exception)
+    assert "no cell has a price" in str(run(*learn, "--budget", "9 EUR", ok=False).exception)
     run(*learn, "--spend", "5 %")
-    refused = run("predict", table, "--task", "ill", *of, "--budget", "9 EUR", fails=True)
+    refused = run("predict", table, "--task", "ill", *of, "--budget", "9 EUR", ok=False)
     assert "no cell has a price" in str(refused.exception)
     with thrifty.Lifetime.open(tmp_path / "c.db") as life:
         assert life.budget is None

@@ -33,21 +33,6 @@ _BETTORS = (-1.0, 0.0, 1.0)
 AskOracle = Callable[[Ints], Bools]
 
 
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """What was bought, and what it shows."""
-
-    target: Target
-    #: rows answered by the oracle, and those of them that the model had wrong
-    bought: Bools
-    wrong: Bools
-    #: rows drawn at random, the sample that was tested, and on how many the model was wrong
-    drawn: int
-    drawn_wrong: int
-    #: whether chance had a part in it: else it holds for certain
-    by_chance: bool
-
-
 def certify(
     target: Target,
     doubt: Floats,
@@ -85,16 +70,25 @@ def certify(
     >>> bool(done.bought.sum() < 500), bool(truth[~done.bought].sum() <= 100)
     (True, True)
     """
-    run = _Run(target, doubt, side, ask, known, wrong, price)
+    run = Certified(target, doubt, side, ask, known, wrong, price)
     to_gain = math.log(1 / alpha)
-    while not run.certain() and run.wealth.log(run.fallen) < to_gain:
+    while run.by_chance and run.wealth.log(run.fallen) < to_gain:
         run.turn(to_gain, rng)
-    drawn = len(run.wealth)
-    return Certified(target, run.known, run.wrong, drawn, run.drawn_wrong, not run.certain())
+    return run
 
 
-class _Run:
-    """One certificate on its way."""
+class Certified:
+    """What was bought, and what it shows: a certificate on its way, or at its end.
+
+    Attributes
+    ----------
+    bought, wrong : array of bool
+        rows answered by the oracle, and those of them that the model had wrong
+    drawn, drawn_wrong : int
+        rows drawn at random, the sample that was tested, and on how many the model was wrong
+    by_chance : bool
+        whether chance has a part in it: else it holds for certain
+    """
 
     def __init__(
         self,
@@ -109,27 +103,27 @@ class _Run:
         rows = len(doubt)
         self.target, self.ask, self.price = target, ask, price
         self.rates = ErrorRates(doubt, side)
-        self.known = np.zeros(rows, dtype=bool) if known is None else known.copy()
-        self.wrong = np.zeros(rows, dtype=bool) if wrong is None else wrong & self.known
+        self.bought = np.zeros(rows, dtype=bool) if known is None else known.copy()
+        self.wrong = np.zeros(rows, dtype=bool) if wrong is None else wrong & self.bought
         self.wealth = Wealth(len(_BETTORS))
         self.fallen = 0.0  # by how much the deficit has fallen since the start
         #: what rows with labels count, less what is allowed
-        before = np.flatnonzero(self.known)
+        before = np.flatnonzero(self.bought)
         self.counted = float(target.once_bought(before, self.wrong[before]).sum()) - target.allowed
         #: labels of this run: others the model may know by heart
         self.seen = np.zeros(rows, dtype=bool)
         self.drawn_wrong = 0
 
     @property
-    def asked(self) -> int:
-        """Labels bought in this run."""
-        return int(self.seen.sum())
+    def drawn(self) -> int:
+        return len(self.wealth)
 
-    def certain(self) -> bool:
-        """Whether the deficit is at most 0 even if every other answer is wrong."""
+    @property
+    def by_chance(self) -> bool:
+        """Not where the deficit is at most 0 even if every other answer is wrong."""
         rounding = 1e-9  # gains of a computer's rounding are none
-        rest = self.target.if_wrong[~self.known].sum()
-        return self.counted + float(rest) <= rounding
+        rest = self.target.if_wrong[~self.bought].sum()
+        return self.counted + float(rest) > rounding
 
     def turn(self, to_gain: float, rng: np.random.Generator) -> None:
         # the first draws, before anything is known of the model, and the least number in a turn
@@ -141,23 +135,24 @@ class _Run:
         turn, of_the_rest = 0.1, 0.25
         random = 0.1  # and at least this share of a turn is drawn at random
         rate = self.rates.given(self.seen, self.wrong)
-        strata = Strata.of(np.flatnonzero(~self.known), rate, self.target, self.price)
+        strata = Strata.of(np.flatnonzero(~self.bought), rate, self.target, self.price)
         left = max(to_gain - self.wealth.log(self.fallen), 0.1)
         plan = make_plan(strata, self.counted, left)
         rest = plan.draws + plan.outright
-        size = max(least, int(min(turn * self.asked, of_the_rest * rest)))
-        if self.asked < first:
+        asked = int(self.seen.sum())
+        size = max(least, int(min(turn * asked, of_the_rest * rest)))
+        if asked < first:
             self._draw(strata, first, rng)
             return
         drawn = math.ceil(size * max(plan.draws / rest, random))
         outright = min(size - drawn, plan.outright)
         doubtful = strata.rows[len(strata.rows) - outright :]
         self._draw(strata, drawn, rng)
-        self._buy(doubtful[~self.known[doubtful]])
+        self._buy(doubtful[~self.bought[doubtful]])
 
     def _buy(self, rows: Ints) -> Floats:
         wrong = self.ask(rows)
-        self.known[rows], self.wrong[rows] = True, wrong
+        self.bought[rows], self.wrong[rows] = True, wrong
         self.seen[rows] = True
         falls = self.target.falls(rows, wrong)
         self.fallen += float(falls.sum())

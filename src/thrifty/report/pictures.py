@@ -317,7 +317,6 @@ def _draw_outcomes(axes: Axes, monitors: Sequence[Monitor]) -> None:
             ends.append(one.auroc_learned)
         ends += low.tolist()
     axes.set_ylim(min(ends) - 0.02, 1.02)
-    axes.locator_params(axis="x", nbins=6)
     axes.figure.autofmt_xdate(rotation=30)
     frame(axes, "outcomes since", "AUROC")
     legend(axes)
