@@ -9,8 +9,6 @@ from thrifty.cells.ledger.book import POINTS, on_point
 from thrifty.cells.ledger.owner import process
 from thrifty.errors import BadParameter
 
-__all__ = ["Crash", "crash_at", "from_another_machine", "kill_at"]
-
 
 class Crash(BaseException):
     """The process would be dead now."""

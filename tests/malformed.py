@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["malformed_answers"]
-
 Answer = Callable[[list[list[Any]], Sequence[Any], Sequence[str]], Any]
 
 

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PostgresServer", "postgres_server"]
-
 
 class PostgresServer:
     """A server of our own; it listens on a local socket alone."""

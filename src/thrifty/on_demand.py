@@ -13,8 +13,6 @@ from types import ModuleType
 
 from thrifty.errors import ThriftyError
 
-__all__ = ["needed", "on_demand"]
-
 
 def needed(module: str, what: str, extra: str, otherwise: str = "") -> ModuleType:
     """A module of a package that is an extra; without it, what to install.

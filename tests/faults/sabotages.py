@@ -23,16 +23,6 @@ from thrifty.cells.sources import answered
 from thrifty.lifetime import bill, state
 from thrifty.stores.pages import SqlPages
 
-__all__ = [
-    "HISTORIC",
-    "IN_PARTS",
-    "OF_A_DISK",
-    "OF_A_TABLE",
-    "OF_WHAT_IS_FREE",
-    "SABOTAGES",
-    "TWELVE",
-]
-
 
 def seven_millionths_too_high(patch):
     right = settlement._book

@@ -6,8 +6,6 @@ its streams is found by others.
 
 import os
 
-__all__ = ["seeds", "seen", "shifted"]
-
 _SHIFT = int(os.environ.get("THRIFTY_SEEDS", "0"))
 
 

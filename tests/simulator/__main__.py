@@ -28,8 +28,6 @@ from pathlib import Path
 import thrifty
 from tests.simulator.simulate import simulate, simulate_many
 
-__all__ = ["main"]
-
 #: seeds in a line of the results
 _AT_ONCE = 500
 

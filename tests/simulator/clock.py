@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-__all__ = ["Deadlock", "SimulatedLoop"]
-
 
 class Deadlock(Exception):
     """Everybody waits and nothing will happen any more."""

@@ -16,8 +16,6 @@ from thrifty.errors import StoreUnwritable
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.sqlite import MemoryStore
 
-__all__ = ["Crashed", "SimulatedDisk", "SimulatedProcess"]
-
 T = TypeVar("T")
 
 

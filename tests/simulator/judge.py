@@ -16,8 +16,6 @@ from thrifty.cells.prices.money import minor_units
 from thrifty.lifetime.bill import rows_beside
 from thrifty.stores.pages import SqlPages
 
-__all__ = ["Watch", "at_each_call", "judge"]
-
 
 def at_each_call(
     world: World, ids: list[str], names: list[str], key: str | None

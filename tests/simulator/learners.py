@@ -31,8 +31,6 @@ from thrifty.models import Models
 from thrifty.stores.pages import SqlPages
 from thrifty.trees import Trees
 
-__all__ = ["run_learners"]
-
 #: examples and features of the table, and what a cell costs in millionths
 _ROWS, _WIDE, _CELL = 12, 4, 370_000
 _NAMES = [f"g{j}" for j in range(_WIDE)]

@@ -12,11 +12,6 @@ from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.money import UNIT
 from thrifty.cells.sources.answered import FAILED
 
-__all__ = [
-    "FEATURES", "LABEL", "TRIES", "WINDOW", "WORDS", "Plan", "Step", "first_plan", "make_plan",
-    "truth",
-]  # fmt: skip
-
 #: a Boolean, two numbers, a category, and a Boolean that expires
 FEATURES = ("b", "r", "s", "c", "w")
 WORDS = ("red", "green", "blue")

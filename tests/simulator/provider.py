@@ -15,8 +15,6 @@ from thrifty.cells import Answered
 from thrifty.cells.ledger.owner import process
 from thrifty.errors import NotBilled, PurchaseFailed
 
-__all__ = ["Bill", "SimulatedProvider"]
-
 AtCall: TypeAlias = Callable[[list[str], list[str], str | None], tuple[tuple[int, str], bool]]
 
 

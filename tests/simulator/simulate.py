@@ -24,8 +24,6 @@ from tests.simulator.provider import SimulatedProvider
 from tests.simulator.worker import World, live, resolve_all
 from thrifty.cells.ledger.owner import process, simulated
 
-__all__ = ["History", "simulate", "simulate_many"]
-
 
 @dataclass(frozen=True)
 class History:

@@ -33,8 +33,6 @@ from thrifty.typing import Fields
 if TYPE_CHECKING:
     from tests.simulator.clock import SimulatedLoop
 
-__all__ = ["World", "live", "resolve_all"]
-
 _BEGINNING = 1.7e9
 _EXPECTED = (ProviderError, BudgetExceeded, StoreError, ClockWentBack)
 

@@ -17,8 +17,6 @@ from tests.tribunal.history import Judgement
 from tests.tribunal.rooms import MODELS, MONEY, PROVIDERS
 from tests.tribunal.tribunal import Tribunal
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run it and print what was injected and found."""

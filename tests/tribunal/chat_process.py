@@ -12,8 +12,6 @@ from thrifty.typing import Fields
 if TYPE_CHECKING:
     from tests.tribunal.provider_process import Biller
 
-__all__ = ["Chat"]
-
 _CASE = re.compile(r"Case (p\d+)\.")
 _ASKED = re.compile(r"^(\d+)\. Is (f\d) so\?", re.M)
 

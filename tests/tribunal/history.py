@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, fields
 
 from thrifty.typing import JsonLike
 
-__all__ = ["Judgement", "again_too_early", "most_billed", "not_asked_again"]
-
 
 @dataclass
 class Judgement:

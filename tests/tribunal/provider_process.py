@@ -24,8 +24,6 @@ from tests.tribunal.rooms import LABEL, Contract, Room, amount, said
 from thrifty.cells.sources.answered import FAILED
 from thrifty.typing import Fields, JsonLike
 
-__all__ = ["Faults", "begin_billing", "tell"]
-
 
 @dataclass(frozen=True, slots=True)
 class Faults:

@@ -13,12 +13,6 @@ from thrifty.cells import Budget, PriceList
 from thrifty.cells.prices.money import UNIT
 from thrifty.cells.sources.prompts import content_key
 
-__all__ = [
-    "FEATURES", "LABEL", "MODELS", "MONEY", "PROVIDERS", "READ", "WARD", "WARD_CELL", "WORDS",
-    "WRITTEN", "Contract", "Room", "amount", "make_room", "said", "source_named", "text_of",
-    "truth",
-]  # fmt: skip
-
 FEATURES = tuple(f"f{i}" for i in range(6))
 PROVIDERS = ("plain", "async", "keyed")
 #: a language model, asked one text at a time, or many in a batch

@@ -47,9 +47,6 @@ from thrifty.errors import BadInput, CostAboveReservation, PurchaseInDoubt
 from thrifty.lifetime import Lifetime
 from thrifty.typing import AnyArray, Fields
 
-__all__ = ["Tribunal"]
-
-
 #: in gentle rooms: calls of the provider between two kills, tasks and predictions of a room
 _CALLS_PER_KILL = 12
 _TASKS_OF_A_ROOM = 15

@@ -50,11 +50,6 @@ from thrifty.models import Models
 from thrifty.trees import Trees
 from thrifty.typing import Json
 
-__all__ = [
-    "STATES", "doctor_of", "open_lifetime", "prepare", "run_worker", "source_of", "ward_of",
-    "warm_up", "write_note",
-]  # fmt: skip
-
 #: what a worker's byte says: not begun, has called the provider before, is in a call
 STATES = ("not begun", "between calls", "in a call")
 

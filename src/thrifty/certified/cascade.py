@@ -41,8 +41,6 @@ from thrifty.certified.certify import most_likely
 from thrifty.certified.plan import Strata, Target, make_plan
 from thrifty.typing import Floats, Ints
 
-__all__ = ["Chain", "ChainAnswers", "Members", "answer_with_chain"]
-
 #: prices of an error that are tried, in prices of the oracle
 _ERRORS = np.geomspace(1.3, 40.0, 14)
 #: of a correction a + b logit(confidence): what is believed before any label, and how firmly

@@ -16,16 +16,6 @@ import numpy as np
 from thrifty.certified.plan import Strata, Target, design, least_checks, make_plan
 from thrifty.typing import Bools, Floats, Ints, Json
 
-__all__ = [
-    "Certificate",
-    "Certified",
-    "ErrorRates",
-    "Wealth",
-    "certificate_of",
-    "certify",
-    "most_likely",
-]
-
 #: bettors believe in the rates as they are, and in rates moved by so much (log-odds)
 _BETTORS = (-1.0, 0.0, 1.0)
 

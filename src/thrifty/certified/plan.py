@@ -41,23 +41,6 @@ import numpy as np
 from thrifty.checks import a_probability
 from thrifty.typing import Bools, Floats, Ints
 
-__all__ = [
-    "GAINS",
-    "Plan",
-    "SamplingDesign",
-    "Strata",
-    "Target",
-    "agreement",
-    "design",
-    "divergence",
-    "least_checks",
-    "make_plan",
-    "precision_of",
-    "recall_of",
-    "suspects",
-    "upper",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Target:

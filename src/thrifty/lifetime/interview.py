@@ -29,8 +29,6 @@ from thrifty.stopping import StoppingRule
 from thrifty.stores.pages import SqlPages
 from thrifty.typing import Floats, Ints, Json
 
-__all__ = ["Answer", "Interview", "Wanted"]
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

@@ -18,8 +18,6 @@ from thrifty.models.estimators.base import OnCells
 from thrifty.stopping import StoppingRule, rule_for_models
 from thrifty.typing import Ints
 
-__all__ = ["TasksTogether", "read_weights"]
-
 
 def read_weights(names: Sequence[str], weights: Mapping[str, float] | None) -> list[float]:
     """What each task counts; 1 where nothing is said.

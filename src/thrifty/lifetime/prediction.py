@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = [
-    "JointExplanation",
-    "JointPrediction",
-    "JointStep",
-    "Prediction",
-    "prediction_receipt",
-    "probability_columns",
-]
-
 
 def prediction_receipt(cells: Cells, promise: str = "") -> PredictionReceipt:
     """What went through a reader, in all and for each row."""

@@ -50,16 +50,6 @@ from thrifty.typing import Ints, Json, MoneyLike
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "AnswerFolder",
-    "Part",
-    "PredictionFiles",
-    "PartsAsked",
-    "parts_of",
-    "predict_parts",
-    "read_part",
-]
-
 #: rows of a part, where row groups allow it: some ten features of them are a few MB
 _ROWS = 200_000
 _MANIFEST = "thrifty.json"

@@ -42,8 +42,6 @@ from thrifty.wrapped import Metered, Readable, match_model, read_model
 if TYPE_CHECKING:
     from thrifty.lifetime.joint_prediction import TasksTogether
 
-__all__ = ["PredictionRuns", "Run", "Unbooked", "as_limited", "distinct", "new_account"]
-
 #: calls with a limit that have not come to their end, as a store keeps them
 _CALL = "prediction"
 

@@ -35,8 +35,6 @@ from thrifty.models.offers import CENT, Offers
 from thrifty.models.rows import Rows, TaskLabels
 from thrifty.typing import AnyArray, Floats, Ints
 
-__all__ = ["Bought", "acquire", "score_features"]
-
 # Chosen on nhanes, yeast, emotions, thyroid0387_cost and tmc2007_500 at unit prices, on
 # aslib_sat12_indu, nhanes and two random lists of emotions at others (`python benchmarks/paired.py
 # lists`, `single`); of most of them half or twice as much changes AP by less than .005.

@@ -29,11 +29,6 @@ from thrifty.cells import Cells
 from thrifty.cells.features import checked_indices
 from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 
-__all__ = [
-    "CascadeCells", "CascadeStep", "find_steps", "for_predictions", "on_cascade", "step_to_dict",
-    "steps_from", "way_of",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class CascadeStep:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from thrifty.models.learning import LearnedTable
     from thrifty.models.updating import Updated
 
-__all__ = ["Models"]
-
 
 @dataclass(frozen=True)
 class _TaughtTable:

@@ -24,11 +24,6 @@ from thrifty.models.rows import TaskLabels, target_of_classes, target_of_numbers
 from thrifty.models.table import MOST_FEATURES, NamedColumns, Table
 from thrifty.typing import Bools, EstimatorLike, Floats, Ints
 
-__all__ = [
-    "LearnedTable", "allowance_of", "learn_again", "learn_tasks", "read_cells", "what_is_known",
-    "with_steps",
-]  # fmt: skip
-
 #: features that count as useful to a task, for the memory
 _USEFUL = 20
 

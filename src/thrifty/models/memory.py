@@ -24,8 +24,6 @@ from thrifty.cells import Cells
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
-__all__ = ["Memory", "MemoryUpdate", "categories_of"]
-
 #: what the numbers of a category feature stand for
 Categories: TypeAlias = tuple[str, ...]
 

@@ -15,8 +15,6 @@ import numpy as np
 from thrifty.cells import Cells
 from thrifty.typing import Bools, Floats, Ints
 
-__all__ = ["Offers"]
-
 #: rows whose cost stands for that of the rows to come
 _ROWS = 32
 #: what may be missing for a purchase: prices are sums of floats

@@ -10,8 +10,6 @@ import numpy as np
 from thrifty.cells import Cells
 from thrifty.typing import AnyArray, Bools, Floats, Ints
 
-__all__ = ["Rows", "TaskLabels", "target_of_classes", "target_of_numbers"]
-
 
 @dataclass(frozen=True, eq=False)
 class TaskLabels:

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = [
-    "CategoryNames",
-    "DOUBLING",
-    "Scorecard",
-    "ScorecardRow",
-    "plain",
-    "plot_scorecard",
-    "scorecard_curves",
-]
-
 #: points that double the odds, where nobody said otherwise: a habit of credit scoring is 20; 10
 #: leaves whole points that are fine enough (set by hand)
 DOUBLING = 10.0

@@ -16,8 +16,6 @@ from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MOST_FEATURES", "NamedColumns", "Table", "table_from_dict"]
-
 #: features of a model at most: a ridge takes no more, and one that asks for more is no help
 MOST_FEATURES = 300
 

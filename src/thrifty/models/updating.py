@@ -32,8 +32,6 @@ from thrifty.models.memory import categories_of
 from thrifty.models.table import NamedColumns, Table
 from thrifty.typing import AnyArray, Floats, Ints
 
-__all__ = ["Held", "Updated", "codes_in", "is_not_worse", "update_model"]
-
 #: folds of the new rows, each judged by a model of all other rows; fewer new rows judge nothing,
 #: and the update is kept aside; nor do fewer than so many of a class judge a model fitted again
 _FOLDS, _LEAST, _JUDGES = 4, 20, 10

@@ -36,8 +36,6 @@ from thrifty.errors import NotEnoughExamples, NotInFamily
 from thrifty.powers.representation import Exponents
 from thrifty.powers.values import LogValues, shuffled
 
-__all__ = ["MonomialTask", "Polynomial", "Rules", "SumRules", "Support", "coarsest", "refuse"]
-
 #: What evaluating a product and its logarithm in double precision may lose, per unit of size.
 ROUNDING = 4e-15
 

@@ -16,8 +16,6 @@ from thrifty.powers.representation import PowersRepresentation
 from thrifty.powers.values import BoughtValues
 from thrifty.typing import Json, JsonLike, LabelsLike
 
-__all__ = ["METHODS", "Method", "PowersFamily"]
-
 Method = Literal["lattice", "paper", "features"]
 METHODS = ("lattice", "paper", "features")
 

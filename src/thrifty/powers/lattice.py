@@ -28,8 +28,6 @@ from thrifty.powers.evidence import (
 )
 from thrifty.powers.representation import Exponents, PowersRepresentation, exponents, lll
 
-__all__ = ["decode", "log_legal_points", "reuse"]
-
 #: Rows of coarse values to start from: one of them says nothing about how coarse they are.
 COARSE_ROWS = ENOUGH_ROWS
 

@@ -27,16 +27,6 @@ from scipy import stats
 from thrifty.attempt import Failure
 from thrifty.errors import BadParameter
 
-__all__ = [
-    "Laws",
-    "Orthonormal",
-    "estimated",
-    "laws_from_dict",
-    "laws_to_dict",
-    "mismatch",
-    "read_laws",
-]
-
 #: One law for all features, or one per feature. A law is a frozen scipy.stats one, or an array.
 Laws: TypeAlias = Any
 Law: TypeAlias = Any

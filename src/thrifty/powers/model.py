@@ -22,8 +22,6 @@ from thrifty.powers.representation import Exponents, exponents, written
 from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
-__all__ = ["MonomialRegressor", "PolynomialRegressor"]
-
 
 class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type: ignore[misc, unused-ignore]
     """What both regressors share: names, and values of only the features they use."""

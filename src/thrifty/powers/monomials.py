@@ -20,8 +20,6 @@ from thrifty.powers.representation import Exponents, PowersRepresentation
 from thrifty.powers.values import LogValues
 from thrifty.typing import LabelsLike
 
-__all__ = ["Monomials"]
-
 
 @dataclass(frozen=True)
 class Monomials(PowersFamily[Exponents, np.ndarray]):

@@ -30,8 +30,6 @@ from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.representation import Exponents, degree, exponents, vectors_up_to, written
 from thrifty.powers.values import both_ends, growing
 
-__all__ = ["fit_in_batches", "row_limit"]
-
 
 def row_limit(n_features: int, rules: Rules) -> int:
     """Rows after which more would not help: several times what exact labels need."""

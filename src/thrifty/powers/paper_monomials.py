@@ -32,8 +32,6 @@ from thrifty.powers.representation import (
     solve,
 )
 
-__all__ = ["from_scratch", "naive", "rows_for_slopes", "slopes", "use_rep"]
-
 
 def slopes(logs: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The least-squares slope of ``target`` on each column alone, centred empirically.

@@ -45,8 +45,6 @@ from thrifty.powers.representation import (
 )
 from thrifty.powers.values import RealValues, shuffled
 
-__all__ = ["LexicographicSearch", "lexicographically_largest", "rows_for_search"]
-
 STANDARD_ERRORS = 5.0
 
 

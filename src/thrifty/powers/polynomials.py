@@ -25,8 +25,6 @@ from thrifty.powers.sum_search import SumSearch
 from thrifty.powers.values import RealValues, both_ends, shuffled
 from thrifty.typing import Json, JsonLike, LabelsLike
 
-__all__ = ["Polynomials"]
-
 
 @dataclass(frozen=True)
 class Polynomials(PowersFamily[Polynomial, Posed]):

@@ -35,8 +35,6 @@ import numpy as np
 from thrifty.powers.evidence import SumRules, Support
 from thrifty.powers.representation import vectors_up_to
 
-__all__ = ["best_support", "design", "find_terms", "search"]
-
 
 def design(values: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Column j holds monomial ``points[j]`` on every row of ``values``.

@@ -33,16 +33,6 @@ from numpy.typing import ArrayLike
 from thrifty.errors import BadInput
 from thrifty.typing import Json, JsonLike
 
-__all__ = [
-    "Exponents",
-    "PowersRepresentation",
-    "exponents",
-    "legal_points",
-    "rank",
-    "row_basis",
-    "written",
-]
-
 #: A monomial: ((feature, power), ...) by rising feature, powers positive. () is the constant 1.
 Exponents = tuple[tuple[int, int], ...]
 #: features and powers that a representation may hold

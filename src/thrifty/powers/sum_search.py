@@ -39,8 +39,6 @@ from thrifty.powers.representation import (
 )
 from thrifty.powers.values import RealValues, growing, shuffled
 
-__all__ = ["SumSearch", "row_limit"]
-
 #: Sums that are tried one by one, monomials that are solved for at once, and sums fitted together.
 MOST_TRIED, MOST_SOLVED, _TOGETHER = 100_000, 2_000, 5_000
 

@@ -20,8 +20,6 @@ import numpy as np
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 
-__all__ = ["BoughtValues", "LogValues", "RealValues", "both_ends", "growing", "shuffled"]
-
 
 class BoughtValues(ABC):
     """A thin view of a ``Cells`` reader that refuses values the formula cannot take."""

@@ -22,8 +22,6 @@ from thrifty.errors import BadParameter
 from thrifty.streams.tree_tasks import StreamTask
 from thrifty.trees.tree import Leaf, Node, Split
 
-__all__ = ["AdversaryStream", "Strategy", "adversary"]
-
 Strategy = Literal["realizable", "intermediate", "large", "against-expansion", "against-restart"]
 Target = Literal["stumps", "monomials"]
 

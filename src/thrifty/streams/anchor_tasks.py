@@ -38,8 +38,6 @@ from thrifty.trees.tree import (
     subtree,
 )
 
-__all__ = ["AnchorStream", "FamilyStream", "ListStream", "anchored_families", "anchors", "lists"]
-
 
 class AnchorStream(TreeStream):
     """Tree tasks in which the root variable of each metafeature occurs nowhere else.

@@ -9,8 +9,6 @@ import numpy as np
 from thrifty.errors import BadParameter
 from thrifty.streams.tree_tasks import StreamTask
 
-__all__ = ["metafeatures", "monomials", "polynomials", "product"]
-
 Powers = dict[int, int]
 
 

@@ -56,20 +56,6 @@ from thrifty.trees.tree import (
 )
 from thrifty.typing import AnyArray
 
-__all__ = [
-    "DeepStream",
-    "RealStream",
-    "StreamTask",
-    "TreeStream",
-    "deep",
-    "draw_shape",
-    "lean",
-    "reals",
-    "trees",
-    "with_features",
-    "with_splits",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class StreamTask:

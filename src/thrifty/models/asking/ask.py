@@ -31,11 +31,6 @@ from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.typing import AnyArray, EstimatorLike, Floats, Ints, Json, JsonLike
 
-__all__ = [
-    "AsksForClasses", "AsksForNumbers", "Keeper", "ask_classes", "ask_numbers", "ask_together",
-    "fixed_prefixes", "ladder_for", "prices_of",
-]  # fmt: skip
-
 
 class Keeper(Protocol):
     """Where prefixes are kept between processes."""

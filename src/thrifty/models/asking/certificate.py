@@ -29,8 +29,6 @@ from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, equal_posterior
 from thrifty.typing import EstimatorLike, Floats, Ints
 
-__all__ = ["CertifiedPrefixes", "certify", "rows_needed", "seen_of"]
-
 #: a limit holds, and a certificate fails, in this share of the cases
 DOUBT = 0.1
 #: levels that are tried: of what is left between p and 1, so much is added

@@ -37,8 +37,6 @@ from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule
 from thrifty.typing import EstimatorLike, Floats, Ints, Json, JsonLike
 
-__all__ = ["Enough", "Shortens", "enough_of"]
-
 #: a beginning is enough where what it loses more, and so many standard errors, are within this
 #: part of what the features tell in all (docs/research/asking.md, What is enough)
 _ERRORS, _PART = 1.0, 0.01

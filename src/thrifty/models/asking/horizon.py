@@ -20,8 +20,6 @@ from thrifty.models.table import Table
 from thrifty.stopping import Worth
 from thrifty.typing import Floats
 
-__all__ = ["best_prefix", "numbers_worth_keeping", "prefix_lengths", "prefix_worth_keeping"]
-
 #: of the fall of the log-loss, what may be given up where predictions are all of the bill
 #: (chosen on spam, physionet_icu and slashdot; docs/research/asking.md)
 GIVEN_UP = 0.05

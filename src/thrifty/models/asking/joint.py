@@ -22,8 +22,6 @@ from thrifty.models.fits.folds import make_folds
 from thrifty.models.table import Keys, Table
 from thrifty.typing import EstimatorLike, Ints
 
-__all__ = ["joint_ladder", "round_robin"]
-
 #: halves of the rows, for what prefixes say of held-out rows
 _FOLDS = 2
 #: rows of each class of each task that must have the joint features; fewer say too little. By hand

@@ -25,8 +25,6 @@ from thrifty.errors import StoreError
 from thrifty.models.fits.points import Bins, bins_from_dict, make_bins
 from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
-__all__ = ["LatentClasses", "fit_latent_classes", "latent_classes_from_dict"]
-
 Codes = NDArray[np.uint8]
 
 # Chosen on cube and digits (`python benchmarks/afa.py`): one group of each class had .69 and .78 of

@@ -19,8 +19,6 @@ from thrifty.models.fits.score_test import BinnedFeatures, bin_codes, significan
 from thrifty.models.table import Table
 from thrifty.typing import Bools, Floats, Ints
 
-__all__ = ["Order", "Price", "each_costs", "find_joint_order", "find_order"]
-
 #: what wanting some features costs where others are owned already
 Price = Callable[[Sequence[int], Sequence[int]], float]
 

@@ -27,8 +27,6 @@ from thrifty.models.fits.calibration import fit_scaling_cautiously
 from thrifty.models.table import Table
 from thrifty.typing import Bools, Floats, Ints
 
-__all__ = ["Chooser", "OwnOrder", "along", "own_order"]
-
 #: questions that a row is asked in its own order; set by hand
 MOST_STEPS = 12
 #: features of the fixed order that may be asked out of turn, for speed

@@ -14,8 +14,6 @@ from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stopping import Settled, StoppingRule, Sure, entropy, equal_posterior
 from thrifty.typing import Bools, Floats
 
-__all__ = ["ExpectedFalls", "Hope", "StoppingPlan", "expected_falls", "plan_for"]
-
 #: rows of the table are grouped by their present loss into so many groups; set by hand
 GROUPS = 10
 #: a group's own mean counts like so many rows of the overall ratio; set by hand

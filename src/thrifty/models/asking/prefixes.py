@@ -26,11 +26,6 @@ from thrifty.models.fits.folds import deal_out, make_folds
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Bools, EstimatorLike, Floats, Ints
 
-__all__ = [
-    "Choose", "HeldOut", "Parted", "Prefix", "Prefixes", "all_classes", "fit_ladders",
-    "fit_prefixes", "prefix_sizes",
-]  # fmt: skip
-
 #: finds an order on the rows of a table
 Choose = Callable[[Table], Order]
 #: the rows of each task that are left out together, and the order that was found without them

@@ -18,8 +18,6 @@ from thrifty.models.fits.fitting import fitted_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import Floats, Json, JsonLike
 
-__all__ = ["fingerprint", "ladder_from_dict", "ladder_to_dict"]
-
 #: how prefixes are made and kept: what a store has of another version is made again
 _FORMAT = "ladder 1"
 

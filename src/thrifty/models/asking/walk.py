@@ -27,8 +27,6 @@ from thrifty.models.asking.prefixes import Prefixes
 from thrifty.stopping import StoppingRule, Sure, entropy, expected_loss
 from thrifty.typing import AnyArray, Bools, Floats, Ints
 
-__all__ = ["AskedRows", "Get", "Ladder", "RowCost", "Walk", "ask_in_order", "ladder_of"]
-
 #: from so many rows on a plan is followed by its shares instead of its entropy; spam showed that it
 #: should be (docs/research/asking.md, Money), the number itself was set by hand
 _MANY = 50

@@ -62,8 +62,6 @@ from thrifty.typing import (
     TableLike,
 )
 
-__all__ = ["SHOWN", "OnCells", "shown_names"]
-
 #: a screen of features, which a model names when it is printed
 SHOWN = 30
 

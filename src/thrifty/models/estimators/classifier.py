@@ -19,8 +19,6 @@ from thrifty.models.fits.quality import Quality, quality_left_out, said_left_out
 from thrifty.models.scorecard import Scorecard
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, TableLike
 
-__all__ = ["ModelClassifier", "quality_words"]
-
 
 class ModelClassifier(ClassifierMixin, OnCells[Ladder, Quality]):
     """A classifier that was fitted on the few cells it needs.

@@ -14,8 +14,6 @@ from thrifty.models.fits.fitting import Fitted, NotBrought, in_one_thread
 from thrifty.models.fits.quality import NumberQuality, numbers_left_out
 from thrifty.typing import Json, TableLike
 
-__all__ = ["ModelRegressor"]
-
 
 class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
     """A regressor that was fitted on the few cells it needs.

@@ -28,8 +28,6 @@ from thrifty.models.fits.points import NOWHERE, Points, make_bins, points_from_d
 from thrifty.models.scorecard import Scorecard
 from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike, LabelsLike, TableLike
 
-__all__ = ["ScorecardClassifier"]
-
 
 class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     """Points for bins, added up: the form in which medicine and credit keep their models.

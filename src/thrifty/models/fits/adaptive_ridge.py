@@ -21,8 +21,6 @@ from thrifty.models.fits.points import Bins, Points
 from thrifty.models.table import MOST_FEATURES
 from thrifty.typing import Bools, Floats, Ints
 
-__all__ = ["fit_ridge", "fit_ridge_of_rates"]
-
 #: penalties, on standardised columns times their sizes: of any columns, and of Boolean rates.
 #: distilled's C of .4 and .05; .2 to .8 and .03 to .1 are within .003 (docs/research)
 _SHRINKAGE, _SHRINKAGE_OF_RATES = 2.5, 20.0

@@ -16,8 +16,6 @@ from scipy.special import expit, logit
 
 from thrifty.typing import Bools, Floats
 
-__all__ = ["believe_columns", "believe_rates", "expected_size"]
-
 _NODES, _MASSES = np.polynomial.hermite_e.hermegauss(9)
 #: effects on the grid, and how likely each is before anything was seen
 _EFFECTS = np.r_[0.35 * _NODES, 0.3 + 1.6 * _NODES]

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from thrifty.models.fits.logistic import fit_intercepts, fit_slope, softmax
 from thrifty.typing import Floats
 
-__all__ = ["Scaling", "fit_scaling", "fit_scaling_cautiously", "most_supported"]
-
 
 @dataclass(frozen=True, eq=False)
 class Scaling:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from thrifty.errors import StoreError
 from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
-__all__ = ["GAP", "Columns", "columns_from_dict"]
-
 #: what a column holds: a number, a gap, one category, whether a number is above a limit
 NUMBER, GAP, CATEGORY, STEP = range(4)
 #: numbers are cut off at these quantiles; a step begins at each of the second

@@ -32,11 +32,6 @@ from thrifty.typing import AnyArray, EstimatorLike, Floats, Ints, Json, JsonLike
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "Fitted", "NotBrought", "Prepared", "check_estimator", "chooses", "fit_prefix", "fit_table",
-    "fit_tables", "fit_user", "fitted_from_dict", "in_one_thread", "in_words",
-]  # fmt: skip
-
 
 class Fitted(Protocol):
     """What every kind can: a classifier over class codes, or a regressor."""

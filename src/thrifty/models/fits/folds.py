@@ -6,8 +6,6 @@ import numpy as np
 
 from thrifty.typing import Floats, Ints
 
-__all__ = ["FOLDS", "content_groups", "deal_out", "make_folds"]
-
 #: folds wherever held-out rows judge a fit: more take longer and say the same within their error
 FOLDS = 3
 

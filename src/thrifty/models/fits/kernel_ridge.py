@@ -22,8 +22,6 @@ from thrifty.errors import StoreError
 from thrifty.models.fits.columns import Columns, columns_from_dict
 from thrifty.typing import Floats, Json, JsonLike
 
-__all__ = ["KernelRidge", "fit_kernel", "kernel_from_dict", "takes"]
-
 #: penalties that are tried, on a kernel that is 1 for the same row
 _PENALTIES = 10.0 ** np.arange(-1.5, 1.1, 0.5)
 #: how much narrower than the median distance a kernel may be, each tried

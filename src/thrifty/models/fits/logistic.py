@@ -8,8 +8,6 @@ from scipy.optimize import minimize, minimize_scalar
 
 from thrifty.typing import Floats
 
-__all__ = ["SPREAD", "fit_intercepts", "fit_penalised", "fit_slope", "softmax"]
-
 #: how far slopes are from 1 as a rule, in logarithms; and at most (docs/research/dead_ends.md,
 #: What to fit)
 SPREAD, _FARTHEST = 0.3, 5.0

@@ -17,8 +17,6 @@ import numpy as np
 from thrifty.models.scorecard import DOUBLING, CategoryNames, Scorecard, ScorecardRow, plain
 from thrifty.typing import Floats, Ints, Json, JsonLike
 
-__all__ = ["NOWHERE", "Bins", "Points", "bins_from_dict", "make_bins", "points_from_dict"]
-
 #: the code of a value that no bin was made for
 NOWHERE = -1
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from thrifty.kernels.jit import jit
 
-__all__ = ["proxy_out_of_fold"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -30,21 +30,6 @@ from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Floats, Ints, Json, JsonLike
 
-__all__ = [
-    "LEAST",
-    "Figure",
-    "NumberQuality",
-    "Quality",
-    "losses",
-    "numbers_left_out",
-    "quality_from_dict",
-    "quality_left_out",
-    "quality_of",
-    "quality_on",
-    "said_left_out",
-    "says",
-]
-
 #: draws of the interval: its ends are the fifth of each side; set by hand
 _DRAWS = 200
 #: rows of every class without which nothing is said: two a fold; set by hand

@@ -13,8 +13,6 @@ from scipy.sparse import csr_array
 
 from thrifty.typing import Bools, Floats, Ints
 
-__all__ = ["BinnedFeatures", "bin_codes", "significant"]
-
 #: bins of a feature. Set by hand before 0.2; not measured since
 BINS = 8
 #: beyond what chance gives on average, dof / 2, a gain has to show this much. Set by hand before

@@ -38,8 +38,6 @@ from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Floats, Ints, Json, JsonLike
 
-__all__ = ["Scores", "Stack", "fit_quickly", "fit_stack", "fit_stacks", "stack_from_dict"]
-
 _FORESTS = ("forest", "searched")
 _Part = Points | TreeSum | KernelRidge | None
 #: rows of the rarest class, or of numbers, without which there is the ridge alone

@@ -20,11 +20,6 @@ import numpy as np
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 
-__all__ = [
-    "TANGENT", "TRIED", "GrownTrees", "TreeSum", "add_up", "as_targets", "grow_forest",
-    "grow_trees", "is_boolean", "tree_sum_from_dict",
-]  # fmt: skip
-
 #: features that a split of extra trees tries, of classes and of numbers: as people write by hand
 TRIED: tuple[str, float] = ("sqrt", 0.5)
 #: of shares of a class, the tangent of their log-odds at a half

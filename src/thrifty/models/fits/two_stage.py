@@ -20,8 +20,6 @@ from thrifty.models.scorecard import CategoryNames, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import Floats, Ints, Json, JsonLike
 
-__all__ = ["TwoStage", "fit_two_stages", "two_stage_from_dict"]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoStage(Scores):
