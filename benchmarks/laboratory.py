@@ -40,11 +40,10 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 import thrifty
+from studies.asking import ask_in_order, prefixes_of
 from studies.kept import append, measured_at
 from studies.measure import table
 from thrifty.models.asking.order import find_order
-from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.asking.walk import ask_in_order
 from thrifty.models.table import Table
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -201,7 +200,7 @@ def predict_in_order(data: Patients, blind: bool) -> list[dict[str, object]]:
     estimator = HistGradientBoostingClassifier(
         max_iter=60, learning_rate=0.1, max_leaf_nodes=8, random_state=data.seed
     )
-    prefixes = fit_prefixes(bought, order, data.price, estimator, seed=data.seed)
+    prefixes = prefixes_of(bought, order, data.price, estimator, seed=data.seed)
     out = []
     for usd in PREDICT_USD:
         found = ask_in_order(

@@ -106,8 +106,8 @@ def lightgbm(X, y):
 
 def prefixes_on(X, y, cells, features, kinds=None):
     """Order and prefixes from every training cell of some features."""
+    from studies.asking import prefixes_of
     from thrifty.models.asking.order import find_order
-    from thrifty.models.asking.prefixes import fit_prefixes
     from thrifty.models.table import Table
 
     categories = () if kinds is None else tuple(kinds[f] for f in features)
@@ -121,12 +121,12 @@ def prefixes_on(X, y, cells, features, kinds=None):
         categories=categories,
     )
     order = find_order(table, cells.price_between, cells.orders)
-    return order, fit_prefixes(table, order, cells.price_between)
+    return order, prefixes_of(table, order, cells.price_between)
 
 
 def money(name, prices, labels, sums, folds_seed, n_test):
     """AP at mean USD a row, for some labels; yields (label, full AP, price of all, lines)."""
-    from thrifty.models.asking.walk import ask_in_order
+    from studies.asking import ask_in_order
 
     z = load(name)
     X, names = z["X"].astype(float), [str(f) for f in z["feature_names"]]

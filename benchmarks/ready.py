@@ -26,8 +26,7 @@ from sklearn.metrics import average_precision_score
 import thrifty
 from studies.measure import one_thread
 from studies.model_tasks import model_tasks
-from thrifty.models.asking.own_order import OwnOrder
-from thrifty.models.asking.walk import ladder_of
+from thrifty.models.asking.ladder import ladder_of
 
 SETS = ("spam", "nhanes", "tmc2007_500")
 CELLS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
@@ -59,10 +58,10 @@ def curve_of(life, task):
 def beyond_fixed(life, task, curve):
     """How far a curve is above the fixed order's; zeros where that is what was asked."""
     model = life["task"].model
-    own = {k: one for k, one in model._prefixes.items() if isinstance(one.tasks[0], OwnOrder)}
+    own = {k: one for k, one in model._ladders.items() if one.tasks[0].chooser is not None}
     if not own:
         return [0.0] * len(curve)
-    model._prefixes = {key: ladder_of(one.tasks[0].fixed) for key, one in own.items()}
+    model._ladders = {key: ladder_of(one.tasks[0].fixed) for key, one in own.items()}
     return (np.array(curve) - curve_of(life, task)).tolist()
 
 

@@ -33,12 +33,11 @@ from sklearn.ensemble import (
 from threadpoolctl import threadpool_limits
 
 import thrifty
+from studies.asking import ask_in_order, prefixes_of
 from studies.cost_trees import RULES, grow_cost_tree
 from studies.kept import append, measured_at
 from studies.measure import table
 from thrifty.models.asking.order import find_order
-from thrifty.models.asking.prefixes import fit_prefixes
-from thrifty.models.asking.walk import ask_in_order
 from thrifty.models.table import Table
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -85,7 +84,7 @@ def ours(train, test, price, orders, n_classes, seed) -> dict[int, tuple[np.ndar
         return price(frozenset(owned), frozenset(wanted))
 
     order = find_order(bought, pay, orders, seed=seed)
-    prefixes = fit_prefixes(bought, order, pay, estimator_for(len(X), seed), seed=seed)
+    prefixes = prefixes_of(bought, order, pay, estimator_for(len(X), seed), seed=seed)
     out = {}
     for error in ERRORS:
         rule = thrifty.Worth(errors=[error] * n_classes)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from thrifty.models.asking.plan import plan_for
-from thrifty.models.asking.prefixes import Prefix, Prefixes
+from thrifty.models.asking.ahead import plan_for
+from thrifty.models.asking.ladder import Prefix, Prefixes
 from thrifty.models.fits.calibration import Scaling
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.models.asking.plan import Hope
+from thrifty.models.asking.ahead import Hope
 
 
 def three(n, seed):

@@ -5,10 +5,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import thrifty
-from tests.models.tables import table_of
+from tests.models.tables import ask_in_order, table_of
+from thrifty.models.asking.ladder import Prefix, Prefixes
 from thrifty.models.asking.order import find_order
-from thrifty.models.asking.prefixes import Prefix, Prefixes
-from thrifty.models.asking.walk import ask_in_order
 from thrifty.models.fits.calibration import Scaling
 from thrifty.stopping import Worth
 
@@ -74,9 +73,9 @@ def test_money_that_does_not_last_goes_to_the_least_certain_rows():
 
 
 def in_a_panel(owned, wanted):
-    """Each of the first three features costs 3, all of them together 6; the fourth costs 5."""
+    """Each of the first three features costs 3, all of them together 6; others cost 5."""
     missing = set(wanted) - set(owned)
-    return min(3.0 * len(missing & {0, 1, 2}), 6.0) + 5.0 * (3 in missing)
+    return min(3.0 * len(missing & {0, 1, 2}), 6.0) + 5.0 * len(missing - {0, 1, 2})
 
 
 def after_a_visit(owned, wanted):
@@ -86,22 +85,21 @@ def after_a_visit(owned, wanted):
     return 6.0 * bool(visit) + 5.0 * (3 in missing)
 
 
-def four_numbers(effects, seed=2):
+def numbers(effects, seed=2):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(600, 4))
+    X = rng.normal(size=(600, len(effects)))
     return table_of(X, (rng.random(600) < 1 / (1 + np.exp(-(X @ effects)))).astype(np.int64))
 
 
 def test_after_a_visit_the_rest_of_it_is_free_and_comes_next():
     """As expensive as the first, they would come after the fourth, and all would cost 23."""
-    order = find_order(four_numbers([1.5, 0.8, 0.8, 0.9]), after_a_visit, seed=0)
+    order = find_order(numbers([1.5, 0.8, 0.8, 0.9]), after_a_visit, seed=0)
     assert set(order.features()[:3]) == {0, 1, 2}
-    assert sum(order.prices) == after_a_visit((), range(4)) == 11.0
 
 
 def test_a_panel_costs_what_all_of_it_costs():
     """One of its features tells most of what it tells, for half its price: that comes first."""
-    order = find_order(four_numbers([1.5, 0.6, 0.6, 0.0]), in_a_panel, [(0, 1, 2)], exponent=1.0)
+    order = find_order(numbers([1.5, 0.6, 0.6, *[0.0] * 4]), in_a_panel, [(0, 1, 2)])
     assert order.steps[:2] == ((), (0,))
 
 

@@ -5,7 +5,6 @@ import pytest
 
 from tests.models.tables import table_of
 from thrifty.models.asking.order import each_costs, find_order
-from thrifty.models.fits import proxy
 from thrifty.models.fits.score_test import BinnedFeatures, bin_codes, significant
 
 
@@ -33,7 +32,6 @@ def test_a_price_moves_a_question_back_and_what_is_free_comes_first(made):
     order = find_order(table_of(X, y), each_costs(prices))
     assert order.steps[0] == (0,)
     assert order.features()[1] == 2
-    assert order.prices[0] == 0.0 and sum(order.prices) == pytest.approx(prices.sum())
 
 
 def test_an_order_fills_several_and_a_fee_is_paid_once(made):
@@ -47,9 +45,7 @@ def test_an_order_fills_several_and_a_fee_is_paid_once(made):
         return cost
 
     order = find_order(table_of(X, y), price, [(2, 6)])
-    at = [set(step) for step in order.steps]
-    assert {2, 6} in at
-    assert order.prices[at.index({2, 6})] == 1.0
+    assert {2, 6} in [set(step) for step in order.steps]
 
 
 def test_what_was_not_bought_is_not_read(made):
@@ -129,15 +125,3 @@ def test_rows_bought_together_say_what_tells_the_same():
     some = np.ones((400, 4), bool)
     some[300:, 3] = False
     assert sorted(asked(some)[:2]) in ([0, 2], [1, 2])
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_rows_in_the_same_bins_are_one_to_the_proxy(monkeypatch, classes):
-    """What it says of them is what it says where every row is looked at."""
-    rng = np.random.default_rng(1)
-    codes = rng.integers(0, 3, (300, 3))
-    y = (codes[:, 0] + rng.integers(0, 2, 300)) % classes
-    weights, fold = rng.uniform(0.5, 2.0, 300), np.arange(300) % 4
-    together = proxy.proxy_out_of_fold(codes, y, weights, fold)
-    monkeypatch.setattr(proxy, "_kinds", lambda codes: (np.arange(300), np.arange(300)))
-    assert together == pytest.approx(proxy.proxy_out_of_fold(codes, y, weights, fold), abs=1e-9)

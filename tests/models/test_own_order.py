@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import thrifty
-from tests.models.tables import table_of
+from tests.models.tables import prefixes_of, table_of
 from thrifty.errors import StoreError
 from thrifty.models.asking import own_order as own
 from thrifty.models.asking.latent_classes import fit_latent_classes, latent_classes_from_dict
 from thrifty.models.asking.order import each_costs, find_order
 from thrifty.models.asking.own_order import own_order
-from thrifty.models.asking.prefixes import fit_prefixes
 
 
 def pointer(n, seed, bits=4):
@@ -46,7 +45,7 @@ def test_where_rows_do_not_differ_the_fixed_order_stays():
     y = (X @ [2.0, 1.5, 1.0, 0.5, 0.0] + rng.logistic(size=300) > 0).astype(int)
     table, price = table_of(X, y), each_costs(np.ones(5))
     choose = partial(find_order, price=price)
-    fixed = fit_prefixes(table, choose(table), price, choose=choose)
+    fixed = prefixes_of(table, choose(table), price, choose=choose)
     assert own_order(table, fixed, choose(table), price, 0) is None
 
 
@@ -68,7 +67,6 @@ def latent():
 
 def test_latent_classes_ask_and_come_back_from_the_store(tmp_path, monkeypatch):
     """Where they pay, which is not looked at here: cube and digits of benchmarks/afa.py show it."""
-    monkeypatch.setattr(own, "HOPE", -np.inf)
     monkeypatch.setattr(own, "CLEAR", -np.inf)
     X, y = corners(140, 0)
     new, truth = corners(200, 1)
@@ -80,8 +78,8 @@ def test_latent_classes_ask_and_come_back_from_the_store(tmp_path, monkeypatch):
         assert list(within.stopped).count("sure") > 100 and within.receipt.cost <= 400
     with thrifty.Lifetime.open(tmp_path / "life.db") as again:
         after = again.predict("task", new.copy(), per_row=3)
-        (ladder,) = again["task"].model._prefixes.values()
-    assert isinstance(ladder.tasks[0], own.OwnOrder)
+        (ladder,) = again["task"].model._ladders.values()
+    assert ladder.tasks[0].chooser is not None
     assert np.allclose(before.probabilities, after.probabilities, atol=1e-6)
     assert (after.values == truth).mean() > 0.8
 

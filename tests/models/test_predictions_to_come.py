@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 import thrifty
 from thrifty.errors import BadParameter
-from thrifty.models.asking.horizon import best_prefix
+from thrifty.models.asking.ahead import best_prefix
 
 
 def drawn(n, seed, k=30):

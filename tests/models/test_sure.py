@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import thrifty
-from tests.models.tables import table_of
+from tests.models.tables import ask_in_order, prefixes_of, table_of
+from thrifty.models.asking.ladder import ladder_of
 from thrifty.models.asking.order import each_costs, find_order
-from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.asking.stored import ladder_from_dict, ladder_to_dict
-from thrifty.models.asking.walk import ask_in_order, ladder_of
 from thrifty.models.fits import calibration
 
 
@@ -41,7 +40,7 @@ def test_features_that_only_seemed_to_tell_do_not_make_a_row_sure():
     new, _ = noise(400, 150, 1)
     said = []
     for way in (None, choose):
-        prefixes = fit_prefixes(table, choose(table), price, sizes=(1, 2, 4, 8), choose=way)
+        prefixes = prefixes_of(table, choose(table), price, sizes=(1, 2, 4, 8), choose=way)
         got = ask_in_order(prefixes, lambda r, f: new[np.ix_(r, f)], 400, per_row=8)
         said.append(float(got.probabilities.max(axis=1).mean()))
     assert said[1] < 0.6 and said[1] < said[0] - 0.05
@@ -170,7 +169,7 @@ def test_lengths_between_those_that_pipelines_were_fitted_at_are_scaled_as_their
     table = table_of(X, y)
     price = each_costs(np.ones(6))
     choose = partial(find_order, price=price)
-    made = fit_prefixes(table, choose(table), price, choose=choose)
+    made = prefixes_of(table, choose(table), price, choose=choose)
     two, three, four = (made.parts[k].scaling for k in (2, 3, 4))
     assert two.slope != four.slope
     assert three.slope == pytest.approx((two.slope + four.slope) / 2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import thrifty
-from thrifty.lazy.walk import Forest, balanced_shares, join
+from thrifty.lazy import Forest, balanced_shares, join
 
 
 def stump(**more):

@@ -12,7 +12,6 @@ from thrifty.models import learning
 from thrifty.models.asking import order
 from thrifty.models.asking.certificate import RUNGS
 from thrifty.models.fits.fitting import _middles
-from thrifty.models.fits.proxy import _best_split
 
 
 def test_another_seed_buys_other_rows():
@@ -34,15 +33,6 @@ def test_numbers_are_predicted_for_no_more_than_what_may_be_spent():
     new = rng.normal(size=(40, 6))
     for spend in (9.5, 10.0, 19.5):
         assert life.predict("worth", new, spend=spend).receipt.cost <= spend + 1e-6
-
-
-def test_a_split_is_made_where_it_tells_most():
-    rng = np.random.default_rng(4)
-    codes = rng.integers(0, 4, (200, 3))
-    wrong = np.where(codes[:, 1] > 1, 0.5, -0.5) + 0.1 * rng.normal(size=200)
-    bins = codes + 4 * np.arange(3)
-    sums = np.array([np.bincount(bins.ravel(), np.repeat(w, 3)) for w in (wrong, 0 * wrong + 0.25)])
-    assert tuple(_best_split(np.ascontiguousarray(sums.T), 3, 4, 1.0, 1.0)) == (1, 1)
 
 
 def test_rungs_are_levels_that_a_row_can_reach():
@@ -70,7 +60,7 @@ def test_what_nobody_has_shown_is_ranked_by_its_gain(monkeypatch):
     shown = np.array([[0.1, -1, 0], [0.2, -1, 0]])
     monkeypatch.setattr(order.BinnedFeatures, "gains", lambda *_: shown)
     tables = [table_of(np.random.default_rng(12).normal(size=(40, 2)), np.arange(40) % 2)]
-    found = order.find_joint_order(tables, [1.0], lambda owned, wanted: 1.0)
+    found = order.find_order(tables, lambda owned, wanted: 1.0)
     assert found.steps == ((), (1,), (0,))
 
 

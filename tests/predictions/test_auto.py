@@ -8,7 +8,8 @@ import pytest
 import thrifty
 from tests.shell import run
 from thrifty.errors import BadParameter, EverythingIsBought
-from thrifty.models.asking import enough
+from thrifty.models.asking import ask
+from thrifty.models.asking.ladder import Ladder
 
 pandas = pytest.importorskip("pandas")
 
@@ -57,7 +58,7 @@ def never_compared(monkeypatch):
     def told(*_):
         raise AssertionError("it was compared")
 
-    monkeypatch.setattr(enough._Compared, "enough", told)
+    monkeypatch.setattr(Ladder, "enough", told)
 
 
 def test_what_brings_nothing_is_not_bought_and_answers_are_as_good(clinic):
@@ -113,13 +114,12 @@ def test_limits_and_tables_without_prices_are_as_they_were(clinic, never_compare
     assert set(life.predict("ill", X).receipt.cells_per_row) == {30}
 
 
-def test_two_features_and_few_rows_need_no_comparison(never_compared, monkeypatch):
+def test_two_features_and_few_rows_are_not_compared(never_compared, monkeypatch):
     X, _, y = drawn(200, 7)
     life = thrifty.Lifetime(prices=[0, 0, 1], random_state=0)
     life.learn("one is paid", X[:, [3, 7, 11]], y, spend="100 %")
     assert life.predict("one is paid", X[:5, [3, 7, 11]] + 1).stopped == ("finished",) * 5
     monkeypatch.undo()
-    monkeypatch.setattr(enough._Compared, "_losses", lambda *_: pytest.fail("it was compared"))
     life = learned(n=120)
     assert set(life.predict("ill", lab(X, 7)).stopped) == {"finished"}
 
@@ -140,7 +140,7 @@ def test_it_is_the_same_after_reopening_a_store_and_found_once(tmp_path, monkeyp
     with learned(store=tmp_path / "clinic.db") as life:
         first = life.predict("ill", lab(X, 1))
     kept = learned().predict("ill", lab(X, 1))
-    monkeypatch.setattr(enough._Compared, "enough", lambda *_: pytest.fail("it was compared"))
+    monkeypatch.setattr(ask, "fit_ladder", lambda *_, **__: pytest.fail("it was made"))
     with thrifty.Lifetime.open(tmp_path / "clinic.db") as life:
         again = life.predict("ill", lab(X, 2))
     for other in (again, kept):

@@ -3,7 +3,7 @@
 import numpy as np
 
 import thrifty
-from thrifty.models.asking import ask, joint
+from thrifty.models.asking import ask
 
 
 def test_reopened_store_has_the_prefixes_and_answers_the_same(tmp_path, monkeypatch):
@@ -14,9 +14,7 @@ def test_reopened_store_has_the_prefixes_and_answers_the_same(tmp_path, monkeypa
     with thrifty.Lifetime(store=tmp_path / "life.db", random_state=0) as life:
         life.learn("ill", X, y, spend="80 %")
         first = life.predict("ill", new.copy(), stop=thrifty.Sure(0.8))
-    made = []
-    fit = ask.fit_prefixes
-    monkeypatch.setattr(ask, "fit_prefixes", lambda *a, **k: made.append(1) or fit(*a, **k))
+    made = _counted(monkeypatch)
     with thrifty.Lifetime.open(tmp_path / "life.db") as life:
         again = life.predict("ill", new.copy(), stop=thrifty.Sure(0.8))
         assert made == []
@@ -39,9 +37,8 @@ def _two_labels(n=200):
 def _counted(monkeypatch):
     """How often prefixes are fitted from here on, alone or for several tasks."""
     made = []
-    for module, name in ((ask, "fit_prefixes"), (joint, "fit_ladders")):
-        fit = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *a, fit=fit, **k: made.append(1) or fit(*a, **k))
+    fit = ask.fit_ladder
+    monkeypatch.setattr(ask, "fit_ladder", lambda *a, **k: made.append(1) or fit(*a, **k))
     return made
 
 
@@ -103,7 +100,7 @@ def test_what_is_worth_its_price_is_the_same_in_memory_and_reopened(tmp_path):
     found, statements = [], []
 
     def held_out(life):
-        (ladder,) = life["ill"].model._prefixes.values()
+        (ladder,) = life["ill"].model._ladders.values()
         return ladder.tasks[0].seen  # what falls of the loss are expected from
 
     place = tmp_path / "life.db"

@@ -95,7 +95,7 @@ class Interview:
         self.names, self._runs, self._doors = tuple(models), runs, doors
         self._tasks = runs.together(models, weights)
         for name, model in models.items():
-            if name not in self._tasks.classifiers:
+            if getattr(model, "classes_", None) is None or name not in self._tasks.on_cells:
                 raise BadParameter(
                     f"an interview asks models of classes (thrifty.Models); {name!r} is a "
                     f"{type(model).__name__}."
@@ -166,7 +166,7 @@ class Interview:
             rules=self._rules, weights=self._tasks.weights, per_row=0.0,
         ).run()  # fmt: skip
         answers = {}
-        for t, (name, model) in enumerate(self._tasks.classifiers.items()):
+        for t, (name, model) in enumerate(self._tasks.on_cells.items()):
             p, why = got.p[t][0], str(got.why[t][0])
             classes = [model.classes_[int(c)] for c in self._ladder.tasks[t].classes]
             best, told = int(p.argmax()), {_plain(c): float(q) for c, q in zip(classes, p)}

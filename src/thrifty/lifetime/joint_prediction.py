@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,10 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lazy import Asks
 from thrifty.lifetime.prediction import JointPrediction, Prediction
-from thrifty.models import ModelClassifier
-from thrifty.models.asking.ask import ask_together, fixed_prefixes, ladder_for
-from thrifty.models.asking.enough import enough_of
-from thrifty.models.asking.walk import Ladder, ladder_of
+from thrifty.models.asking.ask import ask_together, check_rule, enough_of, ladder_for
+from thrifty.models.asking.ladder import Ladder
 from thrifty.models.estimators.base import OnCells
-from thrifty.stopping import StoppingRule, rule_for_models
+from thrifty.stopping import StoppingRule, is_auto, rule_for_models
 from thrifty.typing import Ints
 
 
@@ -55,26 +54,22 @@ class TasksTogether:
     def answer(
         self, cells: Cells, rows: Ints, stop: object, spend: float | None, per_row: float | None
     ) -> JointPrediction:
-        """All tasks' answers through one reader."""
-        rules = self.rules(stop)
-        limited = spend is not None or per_row is not None
-        whole = not limited and all(rule is None for rule in rules)
-        if not whole and all(isinstance(m, ModelClassifier) for m in self.models.values()):
+        """All tasks' answers through one reader; "auto": none asks further than it is worth."""
+        models, auto = self.on_cells, is_auto(stop)
+        rules = self.rules(None if auto else stop)
+        if auto or (spend is per_row is None and all(rule is None for rule in rules)):
+            askers = dict(self.models)
+            if auto and len(models) == len(askers):
+                askers = dict(zip(models, enough_of(list(models.values()), cells, self._made)))
+            return self._in_turn(cells, rows, rules, askers)
+        if len(models) == len(self.models):
             return self._jointly(cells, rows, rules, spend, per_row)
-        if limited:
-            raise BadParameter(
-                "several tasks share per_row= and spend= where all are models of classes "
-                "(thrifty.Models); leave them out, or predict the tasks one by one."
-            )
-        return self._in_turn(cells, rows, dict(zip(self.models, rules)), self.models)
-
-    def as_far_as_needed(self, cells: Cells, rows: Ints) -> JointPrediction:
-        """All tasks' answers, each asking no further than it is worth."""
-        models = self.models
-        if all(isinstance(m, OnCells) for m in models.values()):
-            found = enough_of([m for m in models.values() if isinstance(m, OnCells)], cells)
-            models = dict(zip(models, found))
-        return self._in_turn(cells, rows, dict.fromkeys(models), models)
+        if spend is per_row is None:
+            return self._in_turn(cells, rows, rules, self.models)
+        raise BadParameter(
+            "several tasks share per_row= and spend= where all are models of thrifty.Models; leave "
+            "them out, or predict the tasks one by one."
+        )
 
     def rules(self, stop: object) -> list[StoppingRule | None]:
         """The rule of each task: one for all, or by name."""
@@ -94,14 +89,13 @@ class TasksTogether:
         self,
         cells: Cells,
         rows: Ints,
-        rules: Mapping[str, StoppingRule | None],
+        rules: Sequence[StoppingRule | None],
         askers: Mapping[str, Asks],
     ) -> JointPrediction:
         """One after the other through the same reader: what one has asked is there for the next."""
         parts, read = {}, {}
-        for name, model in self.models.items():
-            asked = askers[name].ask(cells, rows, stop=rules[name])
-            features = askers[name].features_
+        for (name, model), rule in zip(self.models.items(), rules):
+            asked, features = askers[name].ask(cells, rows, stop=rule), askers[name].features_
             read[name] = [
                 np.array([f for f in features.tolist() if cells.looked_at(int(i), f)]) for i in rows
             ]
@@ -117,29 +111,30 @@ class TasksTogether:
         per_row: float | None,
     ) -> JointPrediction:
         """Along one order, as far as some task needs it and money reaches."""
-        models = list(self.classifiers.values())
-        for model in models:
+        models, ladder = list(self.on_cells.values()), self.ladder(cells)
+        for model, rule in zip(models, rules):
             model.check_kinds(cells)
-        ladder = self.ladder(cells)
+            check_rule(model, rule)
         answers, walk = ask_together(
             models, ladder, cells, rows, rules, spend, per_row, self.weights
         )
         parts, read = {}, {}
-        none = np.zeros(0, dtype=np.int64)
-        for t, (name, model) in enumerate(self.classifiers.items()):
-            parts[name] = Prediction(model, cells, answers[t])
-            steps = [np.array(part.features, dtype=np.int64) for part in ladder.tasks[t].parts]
-            read[name] = [steps[k] if k >= 0 else none for k in walk.at[t].tolist()]
+        for name, model, asked, task, at in zip(
+            self.models, models, answers, ladder.tasks, walk.at
+        ):
+            steps = [np.array(part.features, dtype=np.int64) for part in task.parts]
+            parts[name] = Prediction(model, cells, asked)
+            read[name] = [steps[k] if k >= 0 else steps[0][:0] for k in at.tolist()]
         return JointPrediction(cells, parts, read, ladder.is_joint)
 
     @property
-    def classifiers(self) -> dict[str, ModelClassifier]:
-        """The models of classes: those that one order can serve."""
-        return {name: m for name, m in self.models.items() if isinstance(m, ModelClassifier)}
+    def on_cells(self) -> dict[str, OnCells[Any]]:
+        """The models that one order can serve."""
+        return {name: model for name, model in self.models.items() if isinstance(model, OnCells)}
 
     def ladder(self, cells: Cells) -> Ladder:
         """Steps of all tasks at the prices of a reader; made once, or read from the store."""
-        models = list(self.classifiers.values())
+        models = list(self.on_cells.values())
         if len(models) == 1:  # each row's own order has no common steps
-            return ladder_of(fixed_prefixes(models[0], cells))
+            return ladder_for(models, cells, one_order=True)
         return ladder_for(models, cells, self.weights, self._made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -14,7 +14,7 @@ from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.receipt import PredictionReceipt
 from thrifty.errors import BadInput, BadParameter, UnknownTask
 from thrifty.html import table_html
-from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, Step, explain_cells
+from thrifty.lazy import UNANSWERED, Asked, Asks, Explanation, explain_cells
 from thrifty.typing import AnyArray, Ints
 
 if TYPE_CHECKING:
@@ -192,32 +192,6 @@ def probability_columns(made: Prediction, of: str = "") -> dict[str, object]:
     return {f"{of}probability": made.probabilities.max(axis=1), **why, **each}
 
 
-@dataclass(frozen=True, slots=True)
-class JointStep:
-    """A cell that was asked, what it cost, and the tasks that read it."""
-
-    step: Step
-    served: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.step} (for {', '.join(self.served) or 'nobody'})"
-
-
-@dataclass(frozen=True, slots=True)
-class JointExplanation:
-    """The cells of one example, what they cost, whom each served, and the answers."""
-
-    example: int
-    steps: tuple[JointStep, ...]
-    answers: Mapping[str, object]
-    cost: float
-
-    def __str__(self) -> str:
-        said = ", ".join(f"{name} {answer}" for name, answer in self.answers.items())
-        head = f"example {self.example}: {said}; {len(self.steps)} cells, cost {self.cost:g}"
-        return "\n".join([head, *(f"  {step}" for step in self.steps)])
-
-
 class JointPrediction(_Answered, Mapping[str, Prediction]):
     """The answers of several tasks to the same examples.
 
@@ -246,7 +220,7 @@ class JointPrediction(_Answered, Mapping[str, Prediction]):
     >>> answers["both"].values.tolist(), answers["first"].values.tolist(), answers.receipt.cells
     ([1, 0], [1, 0], 3)
     >>> print(answers.explain(0))
-    example 0: both 1, first 1; 2 cells, cost 2
+    example 0: both 1, first 1 for 2 cells, cost 2
       x0 = 1, paid 1 (for both, first)
       x1 = 1, paid 1 (for both)
     """
@@ -284,16 +258,14 @@ class JointPrediction(_Answered, Mapping[str, Prediction]):
             answers |= {name: part.values, **probability_columns(part, f"{name}: ")}
         return answers
 
-    def explain(self, example: int) -> JointExplanation:
+    def explain(self, example: int) -> Explanation:
         """What one row was asked, what each cell cost, and which tasks read it."""
         self._check_example(example)
         read = {name: each[example].tolist() for name, each in self._read.items()}
         every = dict.fromkeys(f for those in read.values() for f in those)
         asked = [f for f in every if self._cells.looked_at(example, f)]
-        told: Explanation = explain_cells(self._cells, example, asked, None)
-        steps = tuple(
-            JointStep(step, tuple(name for name, those in read.items() if f in those))
-            for f, step in zip(asked, told.steps)
-        )
         answers = {name: part.values[example] for name, part in self.items()}
-        return JointExplanation(example, steps, answers, told.cost)
+        told = explain_cells(self._cells, example, asked, answers)
+        served = [tuple(name for name in read if f in read[name]) for f in asked]
+        steps = tuple(replace(step, served=whom) for step, whom in zip(told.steps, served))
+        return replace(told, steps=steps)

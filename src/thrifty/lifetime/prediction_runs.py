@@ -266,13 +266,11 @@ class PredictionRuns:
         said = stop if isinstance(stop, Mapping) else as_limited(stop, spend, per_row)
         run = self._open_limited(title, tasks, X, spend, per_row, repr(said), repr(weights))
         with self._left_where_it_fails(run), self._progress.shown(title, run.cells, self._doors):
-            if is_auto(said) and self._costs(run, tasks):
-                made = tasks.as_far_as_needed(run.cells, run.rows)
-            else:
-                if stop is None and spend is per_row is None:
-                    self.tell_cost(title, run, tasks, len(run.rows))
-                rules = None if is_auto(said) else said
-                made = tasks.answer(run.cells, run.rows, rules, run.spend, run.per_row)
+            if is_auto(said) and not self._costs(run, tasks):
+                said = None
+            elif stop is None and spend is per_row is None:
+                self.tell_cost(title, run, tasks, len(run.rows))
+            made = tasks.answer(run.cells, run.rows, said, run.spend, run.per_row)
         made.receipt = self.end(run, lacking=tasks.lacking)
         for part in made.values():
             part.receipt = made.receipt

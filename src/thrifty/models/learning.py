@@ -14,9 +14,9 @@ from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.models.acquisition import Bought, acquire, score_features
-from thrifty.models.asking.horizon import numbers_worth_keeping, prefix_worth_keeping
+from thrifty.models.asking.ahead import prefix_worth_keeping
+from thrifty.models.asking.ladder import fit_ladder
 from thrifty.models.asking.order import find_order
-from thrifty.models.asking.prefixes import fit_prefixes
 from thrifty.models.cascade import CascadeStep, find_steps, on_cascade
 from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
@@ -150,18 +150,12 @@ def worth_keeping(
     errors: ArrayLike | None,
 ) -> Table:
     """The features that so many predictions are worth, in the order in which they are asked."""
-    spent = cells.receipt().cost
-    if table.labels.dtype.kind == "f":
-
-        def price(features: Sequence[int]) -> float:
-            return cells.price_between([], features)
-
-        return numbers_worth_keeping(table, price, predictions=predictions, spent=spent)
     order = find_order(table, cells.price_between, cells.orders, seed=seed)
-    prefixes = fit_prefixes(table, order, cells.price_between, estimator, seed=seed)
-    k = prefix_worth_keeping(prefixes, predictions=predictions, spent=spent, errors=errors)
+    (made,) = fit_ladder([table], order, cells.price_between, [estimator], seed=seed).tasks
+    spent = cells.receipt().cost
+    k = prefix_worth_keeping(made, predictions=predictions, spent=spent, errors=errors)
     at = {f: i for i, f in enumerate(table.features.tolist())}
-    kept = prefixes.parts[max(k, 1 if len(prefixes) > 1 else 0)].features
+    kept = made.parts[max(k, 1 if len(made) > 1 else 0)].features
     return table.of_features(np.array([at[f] for f in kept], dtype=np.int64))
 
 

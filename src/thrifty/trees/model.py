@@ -253,7 +253,7 @@ class TreeClassifier(ShownAsText):
         if not allows_missing(self.missing):
             _no_gaps(walked, self.feature_names_)
         at = walked.at[rows, 0]
-        stopped = tuple(walked.why[r] for r in rows.tolist())
+        stopped = tuple(walked.why[0, rows].tolist())
         label = self._flat.label[at]
         sure = np.array([why == "sure" for why in stopped], dtype=np.bool_)
         if sure.any():  # the class it is sure of, which need not be the most common one
@@ -412,7 +412,7 @@ def _route(source: Source, forest: Forest, features: list[int]) -> NDArray[np.in
 
 def _no_gaps(walked: Walked, names: Sequence[str]) -> None:
     """A value that came as NaN must not lead anywhere in silence."""
-    lost = np.argwhere(np.isnan(walked.values))
+    lost = np.argwhere(np.isnan(walked.values) & walked.known)
     if len(lost):
         example, column = map(int, lost[0])
         raise BadInput(

@@ -26,7 +26,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.lazy.walk import Forest, join
+from thrifty.lazy import Forest, join
 from thrifty.trees.model import TreeClassifier
 from thrifty.typing import AnyArray, Fields, JsonLike
 from thrifty.wrapped import Predict, Readable, unknown_model

@@ -1,32 +1,48 @@
 """A model asks through a reader: all it has, or in order until each row is decided.
 
-*Classes*: order and prefixes are made at the first prediction that may stop, from the tables that
-were bought for learning, and kept for the prices they were made for; several tasks have one order.
-*Numbers*: features are asked in the order in which they were bought, the most useful first; a model
-for each beginning of the order is fitted when it is first needed.
+Order and prefixes are made at the first prediction that may stop, from the tables that were bought
+for learning, and kept for the prices they were made for; several tasks have one order. A plain
+prediction asks as far as what costs is expected to bring something: to the beginning of the order
+that surely loses next to nothing on held-out rows. What answers then is the whole fit on the
+features of that beginning: prefixes are fitted quickly, which is enough to choose, and too weak to
+answer. Rows of which all the rest is owned or free are answered by the whole model, which then
+costs no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.lazy import FINISHED, Asked
-from thrifty.models.asking.certificate import CertifiedPrefixes, certify, seen_of
-from thrifty.models.asking.horizon import prefix_lengths
-from thrifty.models.asking.joint import joint_ladder
-from thrifty.models.asking.order import find_order
-from thrifty.models.asking.own_order import OwnOrder, own_order
-from thrifty.models.asking.prefixes import Choose, Prefixes, fit_prefixes
+from thrifty.lazy import FINISHED, Asked, Asks, no_stopping
+from thrifty.models.asking.certificate import CertifiedPrefixes, SureOf, certify, seen_of
+from thrifty.models.asking.ladder import (
+    Choose,
+    Ladder,
+    fit_ladder,
+    in_turn,
+    ladder_of,
+    tables_together,
+)
+from thrifty.models.asking.order import Order, find_order
+from thrifty.models.asking.own_order import own_order
 from thrifty.models.asking.stored import fingerprint, ladder_from_dict, ladder_to_dict
-from thrifty.models.asking.walk import Ladder, Walk, ladder_of
-from thrifty.models.fits.fitting import Fitted, fit_table, in_one_thread
+from thrifty.models.asking.walk import Walk
+from thrifty.models.cascade import CascadeStep, on_cascade
+from thrifty.models.fits.fitting import (
+    Fitted,
+    NotBrought,
+    fit_table,
+    fit_tables,
+    fitted_from_dict,
+    in_one_thread,
+)
+from thrifty.models.fits.quality import says
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, rule_for_models
 from thrifty.typing import AnyArray, EstimatorLike, Floats, Ints, Json, JsonLike
@@ -39,44 +55,26 @@ class Keeper(Protocol):
     def put(self, name: str, data: Json) -> None: ...
 
 
-class HasFeatures(Protocol):
-    """Whose prices an order is made for."""
-
-    @property
-    def features_(self) -> Ints: ...
-
-
-class AsksForClasses(Protocol):
-    """What asking needs of a classifier; what was made is kept with it, by prices."""
+class AsksInOrder(Asks, Protocol):
+    """What asking needs of a model; what was made is kept with it, by prices."""
 
     table_: Table
-    features_: Ints
     classes_: AnyArray
     estimator: EstimatorLike | None
+    estimator_: Fitted
     random_state: int | None
-    _prefixes: dict[object, Ladder]
+    steps_: tuple[CascadeStep, ...]
+    _ladders: dict[object, Ladder]
     _certificates: dict[object, CertifiedPrefixes]
+    _enough: dict[object, Asks]
     _keeper: Keeper | None
 
-    def probabilities(self, values: Floats) -> Floats:
-        """From the values of ``features_`` alone."""
+    def around(self, table: Table, fitted: Fitted) -> Self:
+        """The same around another table."""
 
 
-class AsksForNumbers(Protocol):
-    """What asking needs of a regressor; ``_prefixes`` keeps what was fitted, by length."""
-
-    table_: Table
-    features_: Ints
-    estimator: EstimatorLike | None
-    random_state: int | None
-    _prefixes: dict[object, Fitted]
-
-    def numbers(self, values: Floats) -> Floats:
-        """From the values of ``features_`` alone."""
-
-
-def ask_classes(
-    model: AsksForClasses,
+def ask(
+    model: AsksInOrder,
     cells: Cells,
     rows: Ints,
     *,
@@ -84,30 +82,37 @@ def ask_classes(
     spend: float | None = None,
     per_row: float | None = None,
 ) -> Asked:
-    """Answer rows with a :class:`thrifty.ModelClassifier`."""
-    stop = rule_for_models(stop)
-    rows = np.asarray(rows, dtype=np.int64)
+    """Answer rows with a model of classes or of numbers."""
+    rows, stop = np.asarray(rows, dtype=np.int64), rule_for_models(stop)
+    check_rule(model, stop)
     if stop is None and spend is None and per_row is None:
         values = np.asarray(cells.get(rows, model.features_), dtype=np.float64)
-        p = model.probabilities(values)
-        return Asked(model.classes_[p.argmax(axis=1)], p, (FINISHED,) * len(rows))
+        return _answer(model, _whole(model, values), None, np.full(len(rows), FINISHED))
+    words = ""
+    if isinstance(stop, Sure) and stop.certified:
+        made = _certificate_of(model, cells, stop)
+        ladder, stop, words = ladder_of(made.prefixes), made.rule, made.words
+    else:
+        # falls are known along one order alone
+        one_order = stop is not None and stop.weighs_falls
+        ladder = ladder_for([model], cells, one_order=one_order)
+    (asked,), _ = ask_together([model], ladder, cells, rows, [stop], spend, per_row)
+    return replace(asked, promise=words or asked.promise)
+
+
+def check_rule(model: AsksInOrder, stop: StoppingRule | None) -> None:
+    """Refuse a rule that means nothing to a model."""
+    if stop is not None and _is_of_numbers(model):
+        raise BadParameter(
+            f"a model of numbers has no classes to be sure of: leave out stop={stop!r}. "
+            "per_row= and spend= limit what it asks for."
+        )
     if stop is not None:
         stop.check_classes(model.classes_)
-    if isinstance(stop, Sure) and stop.certified:
-        made = certificate_of(model, cells, stop)
-        ladder, stop = ladder_of(made.prefixes), made.rule
-        (asked,), _ = ask_together([model], ladder, cells, rows, [stop], spend, per_row)
-        return replace(asked, promise=made.words)
-    if stop is not None and stop.weighs_falls:  # falls are known along one order alone
-        ladder = ladder_of(fixed_prefixes(model, cells))
-    else:
-        ladder = ladder_for([model], cells)
-    (asked,), _ = ask_together([model], ladder, cells, rows, [stop], spend, per_row)
-    return asked
 
 
 def ask_together(
-    models: Sequence[AsksForClasses],
+    models: Sequence[AsksInOrder],
     ladder: Ladder,
     cells: Cells,
     rows: Ints,
@@ -122,97 +127,148 @@ def ask_together(
         return np.asarray(cells.get(rows[some], features), dtype=np.float64)
 
     def cost(some: Ints, features: Sequence[int]) -> Floats:
-        return cells.row_costs(rows[some], list(features)) if features else np.zeros(len(some))
+        return cells.row_costs(rows[some], list(features)) if len(features) else np.zeros(len(some))
 
     walk = Walk(
-        ladder, get, cost, len(rows), rules=rules, weights=weights, spend=spend, per_row=per_row,
+        ladder,
+        get,
+        cost,
+        len(rows),
+        rules=rules,
+        weights=weights,
+        spend=spend,
+        per_row=per_row,
         sold_together=cells.sells_together,
-    ).run()  # fmt: skip
+    ).run()
+    return answers_of(models, walk), walk
+
+
+def answers_of(models: Sequence[AsksInOrder], walk: Walk) -> list[Asked]:
+    """What each model says after a pass."""
     found = []
-    for t, (model, task, rule) in enumerate(zip(models, ladder.tasks, rules)):
-        said, codes = walk.p[t], np.asarray(task.classes, dtype=np.int64)
-        chosen = said.argmax(axis=1) if rule is None else rule.decide(said)
-        p = np.zeros((len(rows), len(model.classes_)))
-        p[:, codes] = said
-        promise = seen_of(task, rule) if isinstance(rule, Sure) else ""
-        values = np.asarray(model.classes_[codes[chosen]])
-        found.append(Asked(values, p, tuple(walk.why[t].tolist()), promise))
-    return found, walk
-
-
-def ladder_for(
-    models: Sequence[AsksForClasses],
-    cells: Cells,
-    weights: Sequence[float] = (1.0,),
-    kept: dict[object, Ladder] | None = None,
-) -> Ladder:
-    """Order and prefixes of models at the prices of a reader: made once, or read from the store.
-
-    ``kept``: where those of several models are kept; one keeps its own.
-    """
-    kept = models[0]._prefixes if kept is None else kept
-    signature = prices_of(models, cells)
-    if signature in kept:
-        return kept[signature]
-    keeper, tables = models[0]._keeper, [model.table_ for model in models]
-    name = fingerprint(tables, weights, signature, [model.estimator for model in models])
-    data = None if keeper is None else keeper.get(name)
-    found = None if data is None else ladder_from_dict(data)
-    if found is None:
-        # Small fits: more threads than one only wait for each other.
-        with in_one_thread():
-            found = _made(models, cells, weights)
-        data = ladder_to_dict(found)
-        if keeper is not None and data is not None:
-            keeper.put(name, data)
-        # as a store keeps it: the same bits in memory and reopened
-        found = found if data is None else ladder_from_dict(data) or found
-    kept[signature] = found
+    for model, task, said, why, rule in zip(
+        models, walk.ladder.tasks, walk.p, walk.why, walk.rules
+    ):
+        if not _is_of_numbers(model):
+            p = np.zeros((len(said), len(model.classes_)))
+            p[:, np.asarray(task.classes, dtype=np.int64)] = said
+            said = p
+        asked = _answer(model, said, rule, why)
+        promise = seen_of(task, rule) if isinstance(rule, SureOf) else ""
+        found.append(replace(asked, promise=promise))
     return found
 
 
-def _made(models: Sequence[AsksForClasses], cells: Cells, weights: Sequence[float]) -> Ladder:
-    seed, price = models[0].random_state or 0, cells.price_between
+def _is_of_numbers(model: AsksInOrder) -> bool:
+    return model.table_.labels.dtype.kind == "f"
+
+
+def _whole(model: AsksInOrder, values: Floats) -> Floats:
+    """What all of a model says: probabilities, or numbers in one column."""
+    n_classes = 0 if _is_of_numbers(model) else len(model.classes_)
+    return says(model.estimator_, values, n_classes)
+
+
+def _answer(model: AsksInOrder, said: Floats, rule: StoppingRule | None, why: AnyArray) -> Asked:
+    if _is_of_numbers(model):
+        return Asked(said[:, 0], None, tuple(why.tolist()))
+    chosen = said.argmax(axis=1) if rule is None else rule.decide(said)
+    return Asked(model.classes_[chosen], said, tuple(why.tolist()))
+
+
+# Order and prefixes.
+
+
+def ladder_for(
+    models: Sequence[AsksInOrder],
+    cells: Cells,
+    weights: Sequence[float] = (1.0,),
+    kept: dict[object, Ladder] | None = None,
+    *,
+    one_order: bool = False,
+) -> Ladder:
+    """Order and prefixes of models at the prices of a reader: made once, or read from the store.
+
+    ``kept``: where those of several models are kept; one keeps its own. ``one_order``: the same
+    for all rows.
+    """
+    kept = models[0]._ladders if kept is None else kept
+    about = _prices_of(models, cells)
+    if about not in kept:
+        data = _kept_or_made(models, weights, about, lambda: _made(models, cells, weights))
+        kept[about] = data
+    found = kept[about]
+    if one_order and found.tasks[0].chooser is not None:
+        return ladder_of(found.tasks[0].fixed)
+    return found
+
+
+def _kept_or_made(
+    models: Sequence[AsksInOrder],
+    weights: Sequence[float],
+    about: object,
+    make: Callable[[], Ladder],
+) -> Ladder:
+    keeper = models[0]._keeper
+    name = fingerprint([m.table_ for m in models], weights, about, [m.estimator for m in models])
+    data = None if keeper is None else keeper.get(name)
+    found = None if data is None else ladder_from_dict(data)
+    if found is not None:
+        return found
+    # Small fits: more threads than one only wait for each other.
+    with in_one_thread():
+        made = make()
+    data = ladder_to_dict(made)
+    if keeper is not None and data is not None:
+        keeper.put(name, data)
+    # as a store keeps it: the same bits in memory and reopened
+    return made if data is None else ladder_from_dict(data) or made
+
+
+def _made(models: Sequence[AsksInOrder], cells: Cells, weights: Sequence[float]) -> Ladder:
+    seed, price, choose = (
+        models[0].random_state or 0,
+        cells.price_between,
+        _choose(models, cells, weights),
+    )
+    tables: list[Table] | None = [model.table_ for model in models]
     if len(models) > 1:
-        return joint_ladder(
-            [model.table_ for model in models],
-            lambda: [fixed_prefixes(model, cells) for model in models],
-            weights,
-            price,
+        tables = tables_together([model.table_ for model in models])
+    if tables is None:
+        return in_turn([ladder_for([m], cells, one_order=True).tasks[0] for m in models])
+    order, estimators = choose(tables), [model.estimator for model in models]
+    made = fit_ladder(tables, order, price, estimators, seed=seed, choose=choose)
+    if len(models) > 1:
+        return made
+    return ladder_of(own_order(tables[0], made.tasks[0], order, price, seed) or made.tasks[0])
+
+
+def _choose(
+    models: Sequence[AsksInOrder], cells: Cells, weights: Sequence[float] = (1.0,)
+) -> Choose:
+    def choose(tables: Sequence[Table]) -> Order:
+        return find_order(
+            tables,
+            cells.price_between,
             cells.orders,
-            [model.estimator for model in models],
-            seed,
+            weights=weights,
+            seed=models[0].random_state or 0,
         )
-    (model,), choose = models, _choose(models[0], cells)
-    order = choose(model.table_)
-    fixed = fit_prefixes(
-        model.table_, order, price, model.estimator, seed=seed, choose=choose
-    )  # fmt: skip
-    return ladder_of(own_order(model.table_, fixed, order, price, seed) or fixed)
+
+    return choose
 
 
-def fixed_prefixes(model: AsksForClasses, cells: Cells) -> Prefixes:
-    """The prefixes of a model's one order, whatever order rows have of their own."""
-    (made,) = ladder_for([model], cells).tasks
-    return made.fixed if isinstance(made, OwnOrder) else made
-
-
-def prices_of(models: Sequence[HasFeatures], cells: Cells) -> tuple[object, ...]:
+def _prices_of(models: Sequence[AsksInOrder], cells: Cells) -> tuple[object, ...]:
     """The prices that an order was made for."""
     features = np.unique(np.concatenate([model.features_ for model in models]))
     return tuple(cells.prices[features].tolist()), cells.fees, cells.orders
 
 
-def _choose(model: AsksForClasses, cells: Cells) -> Choose:
-    seed = model.random_state or 0
-    return partial(find_order, price=cells.price_between, orders=cells.orders, seed=seed)
-
-
-def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> CertifiedPrefixes:
+def _certificate_of(model: AsksInOrder, cells: Cells, rule: Sure) -> CertifiedPrefixes:
     """The certificate of a rule at the prices of a reader; made once."""
-    kept, key = model._certificates, (prices_of([model], cells), rule.probability)
+    kept, key = model._certificates, (_prices_of([model], cells), rule.probability)
     if key not in kept:
-        choose, seed = _choose(model, cells), model.random_state or 0
+        choose, seed = _choose([model], cells), model.random_state or 0
         with in_one_thread():
             kept[key] = certify(
                 model.table_, rule, choose, cells.price_between, model.estimator, seed
@@ -220,55 +276,94 @@ def certificate_of(model: AsksForClasses, cells: Cells, rule: Sure) -> Certified
     return kept[key]
 
 
-def ask_numbers(
-    model: AsksForNumbers,
-    cells: Cells,
-    rows: Ints,
-    *,
-    stop: StoppingRule | None = None,
-    spend: float | None = None,
-    per_row: float | None = None,
-) -> Asked:
-    """Answer rows with a :class:`thrifty.ModelRegressor`."""
-    if stop is not None:
-        raise BadParameter(
-            f"a model of numbers has no classes to be sure of: leave out stop={stop!r}. "
-            "per_row= and spend= limit what it asks for."
-        )
-    rows = np.asarray(rows, dtype=np.int64)
-    steps = prefix_lengths(len(model.features_))
-    costs = np.column_stack(
-        [np.zeros(len(rows))] + [cells.row_costs(rows, model.features_[:k]) for k in steps[1:]]
-    )
-    at = np.full(len(rows), len(steps) - 1)
-    why = np.full(len(rows), FINISHED, dtype=object)
-    if per_row is not None:
-        at = (costs <= per_row + 1e-9).sum(axis=1) - 1
-        why[at < len(steps) - 1] = "per_row"
-    if spend is not None:
-        each = np.arange(len(rows))
-        for most in range(len(steps) - 1, -1, -1):
-            cut = np.minimum(at, most)
-            if costs[each, cut].sum() <= spend + 1e-9:
-                break
-        why[cut < at] = "spend"
-        at = cut
-    values = np.zeros(len(rows))
-    for k in np.unique(at).tolist():
-        here = np.flatnonzero(at == k)
-        values[here] = _answers(model, cells, rows[here], steps[k])
-    return Asked(values, None, tuple(why.tolist()))
+# As far as it brings something.
 
 
-def _answers(model: AsksForNumbers, cells: Cells, rows: Ints, k: int) -> Floats:
-    table = model.table_
-    if k == 0:
-        return np.full(len(rows), float(np.average(table.labels, weights=table.weights)))
-    values = np.asarray(cells.get(rows, model.features_[:k]), dtype=np.float64)
-    if k == len(model.features_):
-        return model.numbers(values)
-    if k not in model._prefixes:
+class Enough:
+    """A model, and the shorter one that answers where the rest would have to be bought."""
+
+    def __init__(self, whole: AsksInOrder, short: AsksInOrder) -> None:
+        self.whole, self.short = whole, short
+        self.feature_names_, self.features_ = whole.feature_names_, short.features_
+
+    def ask(
+        self,
+        cells: Cells,
+        rows: Ints,
+        *,
+        stop: StoppingRule | None = None,
+        spend: float | None = None,
+        per_row: float | None = None,
+    ) -> Asked:
+        """Answer rows: "worth" where something was left that costs."""
+        no_stopping(self, stop, spend, per_row)  # what limits a row says itself how far to ask
+        rows, steps = np.asarray(rows, dtype=np.int64), self.whole.steps_
+        cells = on_cascade(cells, steps) if steps else cells
+        costs = [cells.row_costs(rows, one.features_) for one in (self.whole, self.short)]
+        ends = costs[0] - costs[1] > 1e-9
+        said = np.zeros((len(rows), 1 if _is_of_numbers(self.whole) else len(self.whole.classes_)))
+        for here, model in ((ends, self.short), (~ends, self.whole)):
+            values = np.asarray(cells.get(rows[here], model.features_), dtype=np.float64)
+            said[here] = _whole(model, values) if here.any() else 0.0
+        return _answer(self.whole, said, None, np.where(ends, "worth", FINISHED))
+
+
+def enough_of(
+    models: Sequence[AsksInOrder], cells: Cells, kept: dict[object, Ladder] | None = None
+) -> list[Asks]:
+    """Each model, or what asks no further than it is worth at the prices of a reader.
+
+    Tasks that have one order are shortened together, others each alone.
+    """
+    steps = models[0].steps_
+    if len(models) > 1:
+        apart = any(model.steps_ for model in models)
+        ladder = None if apart else ladder_for(models, cells, [1.0] * len(models), kept)
+        if ladder is None or not ladder.is_joint:
+            return [enough_of([model], cells)[0] for model in models]
+    cells = on_cascade(cells, steps) if steps else cells
+    if (cells.prices[models[0].features_] > 0).sum() < 2 or any(
+        isinstance(model.estimator_, NotBrought) for model in models
+    ):
+        return list(models)
+    key = (_prices_of(models, cells), *(id(model) for model in models[1:]))
+    if key not in models[0]._enough:
+        ladder = ladder_for(models, cells, [1.0] * len(models), kept, one_order=True)
+        k = ladder.enough()
+        if k == len(ladder.features) - 1:
+            found: list[Asks] = list(models)
+        else:
+            found = _shortened(models, ladder.features[k])
+        for model, one in zip(models, found):
+            model._enough[key] = one
+    return [model._enough[key] for model in models]
+
+
+def _shortened(models: Sequence[AsksInOrder], features: Sequence[int]) -> list[Asks]:
+    """The whole fits on some features; from the store, or made and kept there."""
+    tables, keeper = [], models[0]._keeper
+    for model in models:
+        place = {f: j for j, f in enumerate(model.table_.features.tolist())}
+        which = [place[f] for f in features if f in place]
+        tables.append(model.table_.of_features(np.array(which, dtype=np.int64)))
+    estimators = [model.estimator for model in models]
+    name = fingerprint(tables, [1.0] * len(tables), "enough", estimators)
+    data = None if keeper is None else keeper.get(name)
+    fits: list[Fitted | None] = [None] * len(models)
+    if data is not None:
+        fits = [fitted_from_dict(one) for one in data["models"]]
+    elif all(estimator is None for estimator in estimators):
         with in_one_thread():
-            seed = model.random_state or 0
-            model._prefixes[k] = fit_table(table.prefix(k), model.estimator, seed=seed)
-    return np.asarray(model._prefixes[k].predict(values), dtype=np.float64)
+            made = [
+                fitted.to_dict()
+                for fitted, _ in fit_tables(tables, None, models[0].random_state or 0)
+            ]
+        if keeper is not None:
+            keeper.put(name, {"models": made})
+        fits = [fitted_from_dict(one) for one in made if one is not None]
+    found: list[Asks] = []
+    for model, table, fitted in zip(models, tables, fits):
+        if fitted is None:  # a user's, or of an earlier version
+            fitted = fit_table(table, model.estimator, seed=model.random_state or 0)
+        found.append(Enough(model, model.around(table, fitted)))
+    return found

@@ -1,7 +1,8 @@
 """What was seen of ``Sure`` on held-out rows, and the certificate: a finite-sample guarantee.
 
 *Seen.* Every row of the table has what pipelines without it say (``Prefixes.seen``), so the rule
-can be followed on it: n rows stop, w of them wrong, and a lower limit for the share right.
+can be followed on it: n rows stop, w of them wrong, and a lower limit for the share right. By it
+the levels are found at which rows stop.
 
 *Certified* (Learn then Test: Angelopoulos, Bates, Candes, Jordan and Lei, 2021). Half of the rows
 that chose no feature are kept aside; order and prefixes are made from the others alone. These also
@@ -23,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 from thrifty.errors import BadInput
+from thrifty.models.asking.ladder import Choose, Prefixes, fit_ladder
 from thrifty.models.asking.order import Price
-from thrifty.models.asking.prefixes import Choose, Prefixes, fit_prefixes
 from thrifty.models.table import Table
 from thrifty.stopping import StoppingRule, Sure, equal_posterior
 from thrifty.typing import EstimatorLike, Floats, Ints
@@ -33,6 +34,9 @@ from thrifty.typing import EstimatorLike, Floats, Ints
 DOUBT = 0.1
 #: levels that are tried: of what is left between p and 1, so much is added
 RUNGS = (0.75, 0.5, 0.25, 0.0)
+#: levels that are tried below p: of what p is above a half; and the chance that a share is below
+#: its lower limit by a standard error
+LAXER, ONE_ERROR = (1.0, 0.9, 0.8), 0.16
 #: rows aside of which a class has fewer say nothing at all; set by hand
 LEAST = 10
 
@@ -48,17 +52,16 @@ def rows_needed(probability: float) -> int:
 
 @dataclass(frozen=True)
 class SureOf(StoppingRule):
-    """Some answers only, once they have this level in both posteriors."""
+    """An answer once it has its level, one for each class, in both posteriors."""
 
-    level: float
-    answers: tuple[int, ...]
+    levels: tuple[float, ...]
 
     def stops(
         self, p: Floats, class_shares: Floats, price_next: object = 0.0, fall_next: object = None
     ) -> NDArray[np.bool_]:
         each, likely = np.arange(len(p)), p.argmax(axis=1)
         both = np.minimum(p[each, likely], equal_posterior(p, class_shares)[each, likely])
-        return np.asarray((both >= self.level) & np.isin(likely, self.answers))
+        return np.asarray(both >= np.array(self.levels)[likely])
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,22 +82,45 @@ def followed(seen: Floats, shares: Floats, rule: StoppingRule) -> tuple[NDArray[
     return np.asarray(stops.any(axis=0)), answer.astype(np.int64)
 
 
-def seen_of(prefixes: Prefixes, rule: Sure) -> str:
-    """What was seen of a rule on held-out rows, in a sentence; "" where none stop.
+def least_right(weights: Floats, wrong: NDArray[np.bool_], doubt: float) -> float:
+    """A lower limit for the share right, of as many rows as would say as much were they alike."""
+    if not len(weights) or wrong.all():
+        return 0.0
+    n = float(weights.sum() ** 2 / (weights**2).sum())
+    off = n * float(weights @ wrong / weights.sum())
+    return float(beta.ppf(doubt, n - off, off + 1))
 
-    Rows weigh what they stand for; the limit is that of as many rows as would say as much.
+
+def as_supported(prefixes: Prefixes, rule: Sure) -> SureOf:
+    """How probable each answer must be for ``Sure``: p, or less where held-out rows support it.
+
+    What is promised is of all rows that stop with an answer, and those just above p are the worst
+    of them. So laxer levels are tried, in an order that was fixed before, as long as the held-out
+    rows that stop with an answer are right often enough, a standard error taken off.
     """
+    p, each = rule.probability, np.arange(len(prefixes.shares))
+    levels, alive = np.full(len(each), p), np.ones(len(each), dtype=bool)
+    for part in LAXER:
+        trial = np.where(alive, 0.5 + part * (p - 0.5) if p > 0.5 else p, levels)
+        stopped, answer = followed(prefixes.seen, prefixes.shares, SureOf(tuple(trial)))
+        for c in each[alive]:
+            here = stopped & (answer == c)
+            low = least_right(prefixes.weights[here], prefixes.codes[here] != c, ONE_ERROR)
+            alive[c] = low >= p
+            levels[c] = trial[c] if alive[c] else levels[c]
+    return SureOf(tuple(levels.tolist()))
+
+
+def seen_of(prefixes: Prefixes, rule: StoppingRule) -> str:
+    """What was seen of a rule on held-out rows, in a sentence; "" where none stop."""
     stopped, answer = followed(prefixes.seen, prefixes.shares, rule)
-    w = prefixes.weights[stopped]
-    if not len(w):
-        return ""
     wrong = answer[stopped] != prefixes.codes[stopped]
-    n = float(w.sum() ** 2 / (w**2).sum())
-    off = n * float(w @ wrong / w.sum())
-    low = float(beta.ppf(DOUBT, n - off, off + 1)) if off < n else 0.0
+    if not stopped.any():
+        return ""
+    low = least_right(prefixes.weights[stopped], wrong, DOUBT)
     return (
-        f"of {len(w)} held-out rows that were sure {int(wrong.sum())} were answered wrongly: at "
-        f"least {low:.2f} right (90 % limit)"
+        f"of {len(wrong)} held-out rows that were sure {int(wrong.sum())} were answered wrongly: "
+        f"at least {low:.2f} right (90 % limit)"
     )
 
 
@@ -113,7 +139,8 @@ def certify(
     rest = table.of_rows(np.setdiff1d(np.arange(table.n_rows), aside))
     if len(np.unique(rest.labels)) < len(np.unique(table.labels)):
         raise _cannot(p, "too few rows are left to learn from")
-    prefixes = fit_prefixes(rest, choose(rest), price, estimator, seed=seed, choose=choose)
+    order = choose([rest])
+    (prefixes,) = fit_ladder([rest], order, price, [estimator], seed=seed, choose=choose).tasks
     seen = _said(prefixes, table.of_rows(aside))
     truth = codes[aside].astype(np.int64)
     levels = [p + (1 - p) * part for part in RUNGS]
@@ -123,7 +150,8 @@ def certify(
     passed: tuple[float, str] | None = None
     told = ""
     for level in levels[first:]:
-        stopped, answer = followed(seen, prefixes.shares, SureOf(level, answers))
+        rule_at = _sure_of(level, answers, prefixes)
+        stopped, answer = followed(seen, prefixes.shares, rule_at)
         ends = [_tested(stopped & (answer == c), truth == c, p) for c in answers]
         names = [_name(prefixes, c) for c in answers]
         told = "; ".join(f"{w} of {n} wrong as {a}" for (n, w, _), a in zip(ends, names))
@@ -137,7 +165,7 @@ def certify(
         f"certified: each answer that is sure is right with {p:g} or more, in 9 of 10 such "
         f"certificates (of {len(aside)} rows aside: {told})"
     )
-    return CertifiedPrefixes(prefixes, SureOf(level, answers), words)
+    return CertifiedPrefixes(prefixes, _sure_of(level, answers, prefixes), words)
 
 
 def _aside(table: Table, p: float, seed: int) -> Ints:
@@ -160,7 +188,7 @@ def _said(prefixes: Prefixes, aside: Table) -> Floats:
     found = []
     for part in prefixes.parts:
         which = np.array([at[f] for f in part.features], dtype=np.int64)
-        found.append(part.probabilities(aside.values[:, which], prefixes.shares))
+        found.append(part.said(aside.values[:, which], prefixes.shares))
     return np.array(found)
 
 
@@ -175,7 +203,8 @@ def _plan(
     n = len(prefixes.codes)
     for i, level in enumerate(levels):
         everyone = tuple(range(len(prefixes.shares)))
-        stopped, answer = followed(prefixes.seen, prefixes.shares, SureOf(level, everyone))
+        rule = _sure_of(level, everyone, prefixes)
+        stopped, answer = followed(prefixes.seen, prefixes.shares, rule)
         share = prefixes.weights / prefixes.weights.sum()
         good = []
         for c in everyone:
@@ -187,6 +216,11 @@ def _plan(
         if good and len(good) >= len(best[0]):
             best = tuple(good), i
     return best
+
+
+def _sure_of(level: float, answers: Sequence[int], prefixes: Prefixes) -> SureOf:
+    """Some answers alone, at one level."""
+    return SureOf(tuple(level if c in answers else np.inf for c in range(len(prefixes.shares))))
 
 
 def _tested(here: NDArray[np.bool_], right: NDArray[np.bool_], p: float) -> tuple[int, int, bool]:

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from thrifty.errors import StoreError
+from thrifty.models.asking.ladder import Ladder, Prefix, Prefixes
 from thrifty.models.asking.latent_classes import latent_classes_from_dict
-from thrifty.models.asking.own_order import Chooser, OwnOrder, along
-from thrifty.models.asking.prefixes import Prefix, Prefixes
-from thrifty.models.asking.walk import Ladder
+from thrifty.models.asking.own_order import Chooser, with_chooser
 from thrifty.models.fits.calibration import Scaling
 from thrifty.models.fits.fitting import fitted_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import Floats, Json, JsonLike
 
 #: how prefixes are made and kept: what a store has of another version is made again
-_FORMAT = "ladder 1"
+_FORMAT = "ladder 2"
 
 
 def fingerprint(
@@ -52,8 +51,11 @@ def ladder_to_dict(ladder: Ladder) -> Json | None:
 
     Those are kept with each task.
     """
-    tasks = [_task_to_dict(one) for one in ladder.tasks]
-    if not ladder.is_joint or any(one is None for one in tasks):
+    if not ladder.is_joint:
+        return None
+    tasks = [_task_to_dict(task) for task in ladder.tasks]
+    parts: list[Json] = [part for one in tasks for part in one["parts"]]  # type: ignore[attr-defined]
+    if any(part["model"] is None and part["features"] for part in parts):
         return None
     return {"features": [list(step) for step in ladder.features], "tasks": tasks}
 
@@ -71,30 +73,62 @@ def ladder_from_dict(data: JsonLike) -> Ladder | None:
     return Ladder(steps, tasks)
 
 
-def _task_to_dict(made: Prefixes) -> Json | None:
-    fixed = made.fixed if isinstance(made, OwnOrder) else made
-    parts = [_part_to_dict(part) for part in fixed.parts]
-    if any(part.model and told["model"] is None for part, told in zip(fixed.parts, parts)):
-        return None
-    return {
-        "parts": parts,
+def _task_to_dict(made: Prefixes) -> Json:
+    fixed, chooser = made.fixed, made.chooser
+    told: Json = {
+        "parts": [_part_to_dict(part) for part in fixed.parts],
         "classes": np.asarray(fixed.classes).tolist(),
         "shares": fixed.shares.tolist(),
         "seen": _packed(fixed.seen),
         "codes": fixed.codes.tolist(),
         "weights": fixed.weights.tolist(),
-        **({"own": _own_to_dict(made)} if isinstance(made, OwnOrder) else {}),
     }
+    if chooser is not None:
+        steps = slice(1, chooser.steps + 1)
+        told["own"] = {
+            "model": chooser.model.to_dict(),
+            "units": [list(unit) for unit in chooser.units],
+            "prices": chooser.prices.tolist(),
+            "first": chooser.first,
+            "steps": [_part_to_dict(part) for part in made.parts[steps]],
+            "seen": _packed(made.seen[steps]),
+        }
+    return told
+
+
+def _task_from_dict(data: JsonLike) -> Prefixes:
+    parts = tuple(map(_part_from_dict, data["parts"]))
+    classes, shares = np.array(data["classes"], dtype=np.int64), np.array(data["shares"])
+    codes = np.array(data["codes"], dtype=np.int64 if len(classes) else np.float64)
+    seen = _unpacked(data["seen"], (len(parts), len(codes), len(shares)))
+    fixed = Prefixes(parts, classes, shares, seen, codes, np.array(data["weights"]))
+    own = data.get("own")
+    if own is None:
+        return fixed
+    model = latent_classes_from_dict(own["model"])
+    units = tuple(tuple(map(int, unit)) for unit in own["units"])
+    steps, first, prices = (
+        [_part_from_dict(one) for one in own["steps"]],
+        own["first"],
+        own["prices"],
+    )
+    if any(not unit or min(unit) < 0 or max(unit) >= len(model.bins) for unit in units):
+        raise StoreError("an order in the store asks for features that it does not have.")
+    if not 0 <= first < len(units) or len(prices) != len(units):
+        raise StoreError("an order in the store begins with a question that it does not have.")
+    chooser = Chooser(model, units, np.array(prices), first, fixed, len(steps))
+    return with_chooser(chooser, steps, _unpacked(own["seen"], (len(steps), *seen.shape[1:])))
 
 
 def _part_to_dict(part: Prefix) -> Json:
+    scaling = part.scaling
     return {
         "features": list(part.features),
         "price": part.price,
         "model": None if part.model is None else part.model.to_dict(),
-        "slope": part.scaling.slope,
-        "shift": part.scaling.shift.tolist(),
-        "most": None if part.scaling.most is None else part.scaling.most.tolist(),
+        "slope": scaling.slope,
+        "shift": scaling.shift.tolist(),
+        "most": None if scaling.most is None else scaling.most.tolist(),
         "price_after": part.price_after,
     }
 
@@ -110,42 +144,6 @@ def _part_from_dict(data: JsonLike) -> Prefix:
     )
 
 
-def _task_from_dict(data: JsonLike) -> Prefixes:
-    parts = tuple(map(_part_from_dict, data["parts"]))
-    codes = np.array(data["codes"], dtype=np.int64)
-    shares = np.array(data["shares"], dtype=np.float64)
-    seen = _unpacked(data["seen"], (len(parts), len(codes), len(shares)))
-    weights = np.array(data["weights"], dtype=np.float64)
-    fixed = Prefixes(parts, np.array(data["classes"]), shares, seen, codes, weights)
-    own = data.get("own")
-    return fixed if own is None else _own_from_dict(own, fixed)
-
-
-def _own_to_dict(own: OwnOrder) -> Json:
-    steps = slice(1, own.steps + 1)
-    return {
-        "model": own.chooser.model.to_dict(),
-        "units": [list(unit) for unit in own.chooser.units],
-        "prices": own.chooser.prices.tolist(),
-        "first": own.chooser.first,
-        "steps": [_part_to_dict(part) for part in own.parts[steps]],
-        "seen": _packed(own.seen[steps]),
-    }
-
-
-def _own_from_dict(data: JsonLike, fixed: Prefixes) -> OwnOrder:
-    model = latent_classes_from_dict(data["model"])
-    units = tuple(tuple(int(i) for i in unit) for unit in data["units"])
-    if any(not unit or min(unit) < 0 or max(unit) >= len(model.bins) for unit in units):
-        raise StoreError("an order in the store asks for features that it does not have.")
-    chooser = Chooser(model, units, np.array(data["prices"], np.float64), int(data["first"]))
-    if not 0 <= chooser.first < len(units) or len(chooser.prices) != len(units):
-        raise StoreError("an order in the store begins with a question that it does not have.")
-    steps = [_part_from_dict(part) for part in data["steps"]]
-    seen = _unpacked(data["seen"], (len(steps), len(fixed.codes), len(fixed.shares)))
-    return along(chooser, fixed, steps, seen)
-
-
 def _packed(array: Floats) -> str:
     return base64.b64encode(array.astype("<f4").tobytes()).decode()
 
@@ -154,5 +152,7 @@ def _unpacked(text: str, shape: tuple[int, ...]) -> Floats:
     found = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
     if len(found) != int(np.prod(shape)):
         raise StoreError(f"prefixes in the store are cut short: {len(found)} numbers.")
-    p = found.astype(np.float64).reshape(shape)
-    return np.asarray(p / np.maximum(p.sum(axis=-1, keepdims=True), 1e-12))
+    said = found.astype(np.float64).reshape(shape)
+    if shape[-1] == 1:
+        return said
+    return np.asarray(said / np.maximum(said.sum(axis=-1, keepdims=True), 1e-12))

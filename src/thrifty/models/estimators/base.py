@@ -10,7 +10,7 @@ together. Nothing is bought: it is measured on the cells that the model was fitt
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -30,9 +30,9 @@ from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.labels.numbers import Numbers
 from thrifty.labels.partly import PartlyLabelled, read_groups, read_row_weights, with_rows
 from thrifty.lazy import Asked, Asks
-from thrifty.models.asking.ask import Keeper
+from thrifty.models.asking.ask import Keeper, ask, enough_of
 from thrifty.models.asking.certificate import CertifiedPrefixes
-from thrifty.models.asking.enough import Enough, enough_of
+from thrifty.models.asking.ladder import Ladder
 from thrifty.models.cascade import CascadeStep, on_cascade, step_to_dict, steps_from
 from thrifty.models.fits.fitting import (
     Fitted,
@@ -65,11 +65,10 @@ from thrifty.typing import (
 #: a screen of features, which a model names when it is printed
 SHOWN = 30
 
-P = TypeVar("P")  # what is kept for a beginning of its features
 Q = TypeVar("Q")  # how its quality is told
 
 
-class OnCells(BaseEstimator, Generic[P, Q]):
+class OnCells(BaseEstimator, Generic[Q]):
     """An estimator that was fitted on the few cells it needs; see its two kinds."""
 
     classes_: AnyArray
@@ -77,9 +76,8 @@ class OnCells(BaseEstimator, Generic[P, Q]):
     positive_: int | None = None
     #: how things with alternatives are asked: see :mod:`thrifty.models.cascade`
     steps_: tuple[CascadeStep, ...] = ()
-    #: how labels are read, and rows answered
+    #: how labels are read
     _reads: ClassVar[Any]
-    _asks: ClassVar[Callable[..., Asked]]
     _of_numbers: ClassVar[bool]
 
     def __init__(
@@ -165,9 +163,9 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         #: what the numbers of category features stand for
         self.words_ = {name: tuple(said) for name, said in words.items()}
         self._words = None if self.estimator is None else in_words(self.estimator)
-        self._prefixes: dict[object, P] = {}
+        self._ladders: dict[object, Ladder] = {}
         self._certificates: dict[object, CertifiedPrefixes] = {}
-        self._enough: dict[object, Enough | None] = {}
+        self._enough: dict[object, Asks] = {}
         self._keeper: Keeper | None = None
         self._measured: list[Q | None] = []
         self._fewer: dict[frozenset[str], Self] = {}
@@ -361,8 +359,7 @@ class OnCells(BaseEstimator, Generic[P, Q]):
         """Answer rows through a reader; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
         cells = on_cascade(cells, self.steps_) if self.steps_ else cells
-        asks = type(self)._asks
-        return asks(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
+        return ask(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def enough(self, cells: Cells) -> Asks:
         """Itself, or what asks no further than it is worth at the prices of a reader."""

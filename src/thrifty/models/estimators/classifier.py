@@ -12,15 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.html import pre_html
 from thrifty.labels.classes import read_classes
-from thrifty.models.asking.ask import ask_classes
-from thrifty.models.asking.walk import Ladder
 from thrifty.models.estimators.base import SHOWN, OnCells, shown_names
 from thrifty.models.fits.quality import Quality, quality_left_out, said_left_out, says
 from thrifty.models.scorecard import Scorecard
 from thrifty.typing import AnyArray, EstimatorLike, Json, JsonLike, TableLike
 
 
-class ModelClassifier(ClassifierMixin, OnCells[Ladder, Quality]):
+class ModelClassifier(ClassifierMixin, OnCells[Quality]):
     """A classifier that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -73,7 +71,7 @@ class ModelClassifier(ClassifierMixin, OnCells[Ladder, Quality]):
     [3, 7]
     """
 
-    _reads, _asks, _of_numbers = staticmethod(read_classes), staticmethod(ask_classes), False
+    _reads, _of_numbers = staticmethod(read_classes), False
 
     @property
     def card_(self) -> Scorecard:

@@ -8,14 +8,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.labels.numbers import read_numbers
-from thrifty.models.asking.ask import ask_numbers
 from thrifty.models.estimators.base import OnCells, shown_names
-from thrifty.models.fits.fitting import Fitted, NotBrought, in_one_thread
+from thrifty.models.fits.fitting import NotBrought, in_one_thread
 from thrifty.models.fits.quality import NumberQuality, numbers_left_out
 from thrifty.typing import Json, TableLike
 
 
-class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
+class ModelRegressor(RegressorMixin, OnCells[NumberQuality]):
     """A regressor that was fitted on the few cells it needs.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
@@ -61,7 +60,7 @@ class ModelRegressor(RegressorMixin, OnCells[Fitted, NumberQuality]):
     ([3, 7], True)
     """
 
-    _reads, _asks, _of_numbers = staticmethod(read_numbers), staticmethod(ask_numbers), True
+    _reads, _of_numbers = staticmethod(read_numbers), True
 
     @property
     def quality_(self) -> NumberQuality | None:
