@@ -32,10 +32,9 @@ from thrifty.models.estimators.scorecard import ScorecardClassifier
 from thrifty.models.fits.columns import CATEGORY, GAP
 from thrifty.models.fits.fitting import Prepared
 from thrifty.models.fits.kernel_ridge import KernelRidge
-from thrifty.models.fits.points import Bins, Points
 from thrifty.models.fits.stack import Stack
 from thrifty.models.fits.tree_ensembles import TreeSum
-from thrifty.models.scorecard import CategoryNames
+from thrifty.models.scorecard import Bins, CategoryNames, Points
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.over_bits_model import OverBits
 from thrifty.typing import AnyArray, Floats, Json

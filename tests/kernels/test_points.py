@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty.models.fits.points import Bins, Points
+from thrifty.models.scorecard import Bins, Points
 
 
 def card(classes: int) -> Points:

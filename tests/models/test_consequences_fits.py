@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from thrifty.models.fits.logistic import fit_penalised, fit_slope
+from thrifty.models.fits.adaptive_ridge import fit_penalised
+from thrifty.models.fits.calibration import fit_slope
 
 
 def held_out_loss(slope, scores, y):

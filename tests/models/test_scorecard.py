@@ -10,8 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from thrifty.errors import BadInput, BadParameter
 from thrifty.estimators import ScorecardClassifier
-from thrifty.models.fits.points import NOWHERE, make_bins
-from thrifty.models.scorecard import plot_scorecard, scorecard_curves
+from thrifty.models.scorecard import NOWHERE, make_bins, plot_scorecard, scorecard_curves
 
 
 @pytest.mark.filterwarnings("ignore")

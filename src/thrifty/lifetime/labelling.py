@@ -126,7 +126,9 @@ def _chances(table: Floats, known: Bools, codes: Ints) -> Floats:
     """Half even, half by how uncertain the rows are."""
     seen = np.flatnonzero(known & (codes >= 0))
     there, code = np.unique(codes[seen], return_inverse=True)
-    from thrifty.models.fits.logistic import fit_penalised, softmax  # takes long to import
+    # these take long to import
+    from thrifty.models.fits.adaptive_ridge import fit_penalised
+    from thrifty.models.fits.calibration import softmax
 
     shrinkage, even = 10.0, 0.5  # of columns of standard deviation 1; what stays even
     at, slopes = fit_penalised(table[seen], code, len(there), np.ones(len(seen)), shrinkage)

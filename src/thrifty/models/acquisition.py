@@ -29,7 +29,7 @@ from scipy.stats import rankdata
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
-from thrifty.models.fits.beliefs import believe_columns, believe_rates
+from thrifty.models.fits.adaptive_ridge import believe_columns, believe_rates
 from thrifty.models.fits.tree_ensembles import TRIED, GrownTrees, as_targets, grow_trees, is_boolean
 from thrifty.models.offers import CENT, Offers
 from thrifty.models.rows import Rows, TaskLabels

@@ -1,4 +1,10 @@
-"""A scorecard as a table: which points a row gets for which bin of which feature."""
+"""Scorecards: points for the bins of each feature, as they are added up and as people read them.
+
+Numbers are cut at quantiles of what was bought, at numbers that are short to write; a value that
+many rows share gets a bin of its own. Categories have a bin each, rare ones share one. A gap is a
+bin like others. What was never seen when the bins were made falls into none: it is neutral. A ridge
+of the stack is kept so as well (:mod:`thrifty.models.fits.adaptive_ridge`).
+"""
 
 from __future__ import annotations
 
@@ -8,15 +14,18 @@ import io
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from thrifty.typing import Fields, Json
+from thrifty.typing import Fields, Floats, Ints, Json, JsonLike
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
 
 #: points that double the odds, where nobody said otherwise: a habit of credit scoring is 20; 10
 #: leaves whole points that are fine enough (set by hand)
@@ -208,3 +217,255 @@ def plot_scorecard(card: Scorecard, top: int = 9) -> Figure:
         several = len(card.base) > 1
         axes.set_title(f"{curve['feature']} ({curve['class']})" if several else curve["feature"])
     return figure
+
+
+#: the code of a value that no bin was made for
+NOWHERE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of one feature: values, then one for gaps.
+
+    Attributes
+    ----------
+    edges : array of float
+        limits between the bins of numbers, increasing; a bin begins at its lower limit
+    groups : tuple of tuple of float or None
+        for categories, the values of each bin; None for numbers
+    weight : array of float
+        (n_bins,) how much of the training rows fell into each; the last is for gaps
+
+    Examples
+    --------
+    >>> bins = make_bins(np.array([1.0, 2.0, 3.0, np.nan]), np.ones(4), max_bins=3)
+    >>> bins.names()
+    ['< 2', '2 to 3', '>= 3', 'missing']
+    >>> bins.codes(np.array([np.nan, 0.0, 2.5, 9.0])).tolist()
+    [3, 0, 1, 2]
+    """
+
+    edges: Floats
+    groups: tuple[tuple[float, ...], ...] | None
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def codes(self, values: Floats) -> Ints:
+        """The bin of every value; NOWHERE for a category or a gap that was never seen."""
+        if self.groups is None:
+            found = np.searchsorted(self.edges, values, side="right").astype(np.int64)
+        else:
+            found = np.full(len(values), NOWHERE, dtype=np.int64)
+            for code, group in enumerate(self.groups):
+                found[np.isin(values, group)] = code
+        found[np.isnan(values)] = len(self) - 1 if self.weight[-1] > 0 else NOWHERE
+        return found
+
+    def names(self, categories: Sequence[object] | None = None) -> list[str]:
+        """What the bins are called; ``categories``: the texts behind a category's codes."""
+        if self.groups is not None:
+            texts = [" or ".join(_name(v, categories) for v in group) for group in self.groups]
+        elif not len(self.edges):
+            texts = ["any value"]
+        else:
+            limits = [f"{edge:.10g}" for edge in self.edges]  # 50.3375, not 50.3374999999999
+            if len(set(limits)) < len(limits):
+                limits = [f"{edge:.17g}" for edge in self.edges]
+            between = [f"{low} to {high}" for low, high in pairwise(limits)]
+            texts = [f"< {limits[0]}", *between, f">= {limits[-1]}"]
+        return [*texts, "missing"]
+
+    def basis(self) -> Floats:
+        """(n_bins, d): points are this times d independent standard normals, before any label."""
+        n = len(self)
+        made = np.eye(n)[:, : n - 1]
+        if self.groups is None:  # a step between neighbours, so that they stay alike
+            made = np.tri(n, n - 2, -1) / np.sqrt(max(n - 2, 1))
+        made[-1] = 0.0
+        made = np.column_stack([made, np.arange(n) == n - 1])
+        share = self.weight / max(float(self.weight.sum()), 1e-300)
+        found: Floats = made - share @ made  # the intercept says what the mean row gets
+        return found
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON; infinite limits as texts."""
+        return {
+            "edges": [float(e) if np.isfinite(e) else str(e) for e in self.edges],
+            "groups": None if self.groups is None else [list(group) for group in self.groups],
+            "weight": self.weight.tolist(),
+        }
+
+
+def bins_from_dict(data: JsonLike) -> Bins:
+    """The inverse of :meth:`Bins.to_dict`."""
+    groups = data["groups"]
+    return Bins(
+        np.array([float(edge) for edge in data["edges"]], dtype=np.float64),
+        None if groups is None else tuple(tuple(map(float, group)) for group in groups),
+        np.array(data["weight"], dtype=np.float64),
+    )
+
+
+def make_bins(
+    values: Floats, weights: Floats, *, max_bins: int = 12, category: bool = False, rare: int = 5
+) -> Bins:
+    """Bins of the values that were bought.
+
+    Parameters
+    ----------
+    values, weights : array of float
+        one feature on every training row, NaN for gaps
+    max_bins : int
+        the most bins of a number, gaps apart
+    category : bool
+        whether the numbers are names and have no order
+    rare : int
+        categories with fewer rows than this share a bin
+    """
+    here = ~np.isnan(values)
+    gaps = float(weights[~here].sum())
+    distinct, at = np.unique(values[here], return_inverse=True)
+    if category:
+        rows = np.bincount(at, minlength=len(distinct))
+        groups: list[tuple[float, ...]] = [(float(v),) for v, n in zip(distinct, rows) if n >= rare]
+        few = tuple(float(v) for v, n in zip(distinct, rows) if n < rare)
+        if few:
+            groups.append(few)
+        parts = [float(weights[here][np.isin(values[here], g)].sum()) for g in groups]
+        return Bins(np.zeros(0), tuple(groups), np.array([*parts, gaps]))
+    mass = np.bincount(at, weights=weights[here], minlength=len(distinct)).astype(np.float64)
+    edges = _edges(distinct, mass, max_bins)
+    code = np.searchsorted(edges, distinct, side="right")
+    weight = np.bincount(code, weights=mass, minlength=len(edges) + 1).astype(np.float64)
+    return Bins(edges, None, np.append(weight, gaps))
+
+
+def _edges(distinct: Floats, mass: Floats, max_bins: int) -> Floats:
+    """Quantiles of the mass, and both sides of a value that alone holds a bin's share."""
+    if len(distinct) < 2:
+        return np.zeros(0)
+    below = np.cumsum(mass)
+    share = below[-1] / max_bins
+    heavy = np.flatnonzero(mass >= share)
+    cuts = np.searchsorted(below, share * np.arange(1, max_bins) * (1 - 1e-12))
+    cuts = np.unique(np.concatenate([cuts, heavy, heavy - 1]))
+    cuts = cuts[(cuts >= 0) & (cuts < len(distinct) - 1)]
+    found = [_short_between(float(distinct[c]), float(distinct[c + 1])) for c in cuts]
+    return np.array(found, dtype=np.float64)
+
+
+def _short_between(low: float, high: float) -> float:
+    """A number above ``low`` and at most ``high`` that is short to write.
+
+    >>> _short_between(12.3481, 12.9), _short_between(1.0, 2.0), _short_between(-np.inf, 3.0)
+    (12.6, 2.0, 3.0)
+    """
+    if not np.isfinite(low) or not np.isfinite(high):
+        return high
+    if float(high).is_integer() and high - low >= 0.5:
+        return high
+    middle = low / 2 + high / 2
+    for digits in range(1, 17):
+        short = float(f"{middle:.{digits}g}")
+        if low < short <= high:
+            return short
+    return high
+
+
+def _name(value: float, categories: Sequence[object] | None) -> str:
+    if categories is not None and 0 <= value < len(categories) and float(value).is_integer():
+        return str(categories[int(value)])
+    return f"{value:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """What was fitted: intercepts (c,) and, for every feature, points (n_bins, c), in logits."""
+
+    bins: tuple[Bins, ...]
+    intercepts: Floats
+    points: tuple[Floats, ...]
+
+    def scores(self, values: Floats) -> Floats:
+        """(rows, c) logits; what falls into no bin adds nothing."""
+        if values.shape[1] < len(self.bins):
+            raise ValueError(f"points of {len(self.bins)} features got {values.shape[1]}")
+        found = np.tile(self.intercepts, (len(values), 1))
+        for f in self._used:
+            table = np.vstack([self.points[f], np.zeros(len(self.intercepts))])  # NOWHERE is last
+            found += table[self.bins[f].codes(values[:, f])]
+        return found
+
+    @cached_property
+    def _used(self) -> list[int]:
+        """Features that move the score; a stranger's store may hold too few points for its bins."""
+        used = [f for f, points in enumerate(self.points) if points.any()]
+        for f in used:
+            bins, lines = self.bins[f], len(self.points[f])
+            groups = len(bins.edges) + 1 if bins.groups is None else len(bins.groups)
+            if lines < max(groups, len(bins)):
+                raise ValueError(f"{lines} lines of points for {max(groups, len(bins))} bins")
+        return used
+
+    def of_labels(self, which: slice) -> Points:
+        """Some of the labels alone."""
+        tables = tuple(np.ascontiguousarray(table[:, which]) for table in self.points)
+        return Points(self.bins, self.intercepts[which], tables)
+
+    def card(
+        self,
+        names: Sequence[str],
+        words: CategoryNames,
+        classes: Sequence[Hashable],
+        doubling: float = DOUBLING,
+    ) -> Scorecard:
+        """As a card that people read, the features that move the score most first.
+
+        Parameters
+        ----------
+        names, words : sequence of str and CategoryNames
+            the features' names, and the texts behind the codes of categories
+        classes : sequence
+            the class of each code
+        doubling : float
+            how many points double the odds
+        """
+        unit = float(np.log(2.0) / doubling)
+        labels = [plain(label) for label in (classes[1:] if len(classes) == 2 else classes)]
+        rows: list[tuple[float, list[ScorecardRow]]] = []
+        for name, bins, table in zip(names, self.bins, self.points):
+            texts = bins.names(words.get(name))
+            share = bins.weight / max(float(bins.weight.sum()), 1e-300)
+            for c, label in enumerate(labels):
+                spread = float(share @ table[:, c] ** 2)
+                if spread <= 1e-12:
+                    continue
+                lines = [
+                    ScorecardRow(str(name), text, float(worth / unit), float(part), label)
+                    for text, worth, part in zip(texts, table[:, c], share)
+                    if part > 0
+                ]
+                rows.append((spread, lines))
+        rows.sort(key=lambda row: -row[0])
+        base = dict(zip(labels, (self.intercepts / unit).tolist()))
+        return Scorecard(tuple(line for _, lines in rows for line in lines), base, doubling)
+
+    def to_dict(self) -> Json:
+        """Plain data, for JSON."""
+        return {
+            "bins": [bins.to_dict() for bins in self.bins],
+            "intercepts": self.intercepts.tolist(),
+            "points": [table.tolist() for table in self.points],
+        }
+
+
+def points_from_dict(data: JsonLike) -> Points:
+    """The inverse of :meth:`Points.to_dict`."""
+    columns = len(data["intercepts"])
+    return Points(
+        tuple(bins_from_dict(bins) for bins in data["bins"]),
+        np.array(data["intercepts"], dtype=np.float64),
+        tuple(np.array(t, dtype=np.float64).reshape(-1, columns) for t in data["points"]),
+    )

@@ -16,6 +16,7 @@ from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 if TYPE_CHECKING:
     import pandas
 
+
 #: features of a model at most: a ridge takes no more, and one that asks for more is no help
 MOST_FEATURES = 300
 

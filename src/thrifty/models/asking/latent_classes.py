@@ -22,7 +22,7 @@ from scipy.special import log_softmax, softmax
 
 from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
-from thrifty.models.fits.points import Bins, bins_from_dict, make_bins
+from thrifty.models.scorecard import Bins, bins_from_dict, make_bins
 from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
 Codes = NDArray[np.uint8]

@@ -21,11 +21,10 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from thrifty.errors import BadParameter, ThriftyError
-from thrifty.models.fits.points import Points
 from thrifty.models.fits.quality import Quality
 from thrifty.models.fits.stack import fit_quickly, fit_stacks, stack_from_dict
 from thrifty.models.fits.two_stage import fit_two_stages, two_stage_from_dict
-from thrifty.models.scorecard import CategoryNames, Scorecard
+from thrifty.models.scorecard import CategoryNames, Points, Scorecard
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, EstimatorLike, Floats, Ints, Json, JsonLike
 

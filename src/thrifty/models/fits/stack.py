@@ -19,11 +19,10 @@ import numpy as np
 
 from thrifty.errors import BadInput
 from thrifty.models.fits.adaptive_ridge import fit_ridge, fit_ridge_of_rates
+from thrifty.models.fits.calibration import SPREAD, fit_intercepts, fit_slope, softmax
 from thrifty.models.fits.columns import Columns
 from thrifty.models.fits.folds import FOLDS, make_folds
 from thrifty.models.fits.kernel_ridge import KernelRidge, fit_kernel, kernel_from_dict, takes
-from thrifty.models.fits.logistic import SPREAD, fit_intercepts, fit_slope, softmax
-from thrifty.models.fits.points import Points, points_from_dict
 from thrifty.models.fits.quality import Quality, quality_from_dict, quality_on
 from thrifty.models.fits.tree_ensembles import (
     TANGENT,
@@ -34,7 +33,7 @@ from thrifty.models.fits.tree_ensembles import (
     is_boolean,
     tree_sum_from_dict,
 )
-from thrifty.models.scorecard import CategoryNames, Scorecard
+from thrifty.models.scorecard import CategoryNames, Points, Scorecard, points_from_dict
 from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Floats, Ints, Json, JsonLike
 

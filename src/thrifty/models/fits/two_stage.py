@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.models.fits.logistic import softmax
+from thrifty.models.fits.calibration import softmax
 from thrifty.models.fits.quality import LEAST, Quality, losses, quality_on
 from thrifty.models.fits.stack import Scores, Stack, fit_stack, stack_from_dict
 from thrifty.models.scorecard import CategoryNames, Scorecard
