@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import thrifty
 from tests.loops import one_by_one
-from thrifty import agnostic
+from thrifty import agnostic, bounds
 from thrifty.errors import BadInput, BadParameter
 from thrifty.streams import adversary
 
@@ -129,8 +129,9 @@ def test_the_allowance_minimises_the_bound(m, n, k, r):
 @given(st.integers(1, 10**5), st.integers(2, 10**4), st.integers(1, 50))
 def test_the_second_limit_is_always_the_smaller(m, n, k):
     if k < n:
-        assert agnostic.most_unrelated(n_tasks=m, n_features=n, k=k) == (n - k) ** 2 * m / (k * n)
-        assert agnostic.fewest_unrelated(n_tasks=m, n_features=n, k=k) >= k
+        sizes = {"n_tasks": m, "n_features": n, "n_metafeatures": k}
+        assert bounds.r_max(**sizes) == (n - k) ** 2 * m / (k * n)
+        assert bounds.r_min(**sizes) >= k
 
 
 @pytest.mark.parametrize(

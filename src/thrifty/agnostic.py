@@ -33,8 +33,6 @@ __all__ = [
     "Rule",
     "after_attempt",
     "as_rule",
-    "fewest_unrelated",
-    "most_unrelated",
     "optimal_allowance",
     "rule_from_dict",
     "rule_to_dict",
@@ -259,27 +257,6 @@ def optimal_allowance(*, n_tasks: int, n_features: int, k: int, r: int) -> int:
     """
     best = round(math.sqrt(r * k * n_features / n_tasks))
     return min(max(best, 1), r)
-
-
-def fewest_unrelated(*, n_tasks: int, n_features: int, k: int) -> float:
-    """r_min = max(m / N, K N / m, K): up to here unrelated tasks cost nothing to speak of.
-
-    >>> fewest_unrelated(n_tasks=1000, n_features=100, k=4)
-    10.0
-    """
-    return max(n_tasks / n_features, k * n_features / n_tasks, k)
-
-
-def most_unrelated(*, n_tasks: int, n_features: int, k: int) -> float:
-    """r_max = min(m N / K, (N - K)^2 m / (K N)): from here on lifelong learning is futile.
-
-    The minimum is always the second, since N - K < N; the paper writes both.
-
-    >>> most_unrelated(n_tasks=1000, n_features=100, k=4)
-    23040.0
-    """
-    spare = n_features - k
-    return min(n_tasks * n_features / k, spare * spare * n_tasks / (k * n_features))
 
 
 def after_attempt(

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 
-from thrifty.agnostic import fewest_unrelated, most_unrelated, optimal_allowance
+from thrifty.agnostic import optimal_allowance
 from thrifty.errors import BadParameter
 
 __all__ = [
@@ -99,19 +99,17 @@ def trees(
     33280000
     """
     each = trees_per_example(n_metafeatures=n_metafeatures, max_depth=max_depth)
-    return _bill(n_tasks, n_features, n_metafeatures, n_examples, each)
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, each)
 
 
 def trees_features(
     *, n_tasks: int, n_features: int, n_metafeatures: int, n_examples: int, max_nodes: int
 ) -> int:
     """The naive baseline: S (K N + (m - K) min(N, K s)), s being the size of a whole tree."""
-    scratch = min(n_metafeatures, n_tasks)
-    each = min(n_features, n_metafeatures * max_nodes)
-    return n_examples * (scratch * n_features + (n_tasks - scratch) * each)
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, n_metafeatures * max_nodes)
 
 
-def _stream(n_tasks: int, n_features: int, n_examples: int, scratch: int, each: int) -> int:
+def _bill(n_tasks: int, n_features: int, n_examples: int, scratch: int, each: int) -> int:
     """S (min(m, scratch) N + the other tasks' min(N, each))."""
     first = min(scratch, n_tasks)
     return n_examples * (first * n_features + (n_tasks - first) * min(n_features, each))
@@ -142,7 +140,7 @@ def lists(
     5856000
     """
     scratch = lists_scratch(n_metafeatures=n_metafeatures, max_depth=max_depth)
-    return _stream(n_tasks, n_features, n_examples, scratch, 2 * (scratch + max_depth))
+    return _bill(n_tasks, n_features, n_examples, scratch, 2 * (scratch + max_depth))
 
 
 def anchors(
@@ -153,9 +151,7 @@ def anchors(
     >>> anchors(n_tasks=200, n_features=2000, n_metafeatures=8, n_examples=1000, max_depth=5)
     20992000
     """
-    return _stream(
-        n_tasks, n_features, n_examples, n_metafeatures, 2 * (n_metafeatures + max_depth)
-    )
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, 2 * (n_metafeatures + max_depth))
 
 
 def warm_up_tasks(*, p_min: float, n_metafeatures: int, delta: float) -> int:
@@ -187,7 +183,7 @@ def warm_up(
     86134000
     """
     first = warm_up_tasks(p_min=p_min, n_metafeatures=n_metafeatures, delta=delta)
-    return _stream(n_tasks, n_features, n_examples, first, 2 * (n_metafeatures + max_depth))
+    return _bill(n_tasks, n_features, n_examples, first, 2 * (n_metafeatures + max_depth))
 
 
 def anchored_families(
@@ -214,7 +210,7 @@ def anchored_families(
     """
     first = warm_up_tasks(p_min=p_min, n_metafeatures=n_families, delta=delta)
     each = n_families + per_family * max_per_path + 2 * max_depth
-    return _stream(n_tasks, n_features, n_examples, per_family * n_families + first, each)
+    return _bill(n_tasks, n_features, n_examples, per_family * n_families + first, each)
 
 
 def monomials(
@@ -225,7 +221,7 @@ def monomials(
     >>> monomials(n_tasks=100, n_features=200, n_metafeatures=4, n_examples=10, max_degree=6)
     12440
     """
-    bill = _bill(n_tasks, n_features, n_metafeatures, n_examples, n_metafeatures)
+    bill = _bill(n_tasks, n_features, n_examples, n_metafeatures, n_metafeatures)
     return bill + n_tasks * min(max_degree, n_features)
 
 
@@ -245,7 +241,7 @@ def polynomials(
     17600
     """
     each = n_metafeatures + max_terms * max_degree
-    return _bill(n_tasks, n_features, n_metafeatures, n_examples, each)
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, each)
 
 
 def powers_features(
@@ -260,7 +256,7 @@ def powers_features(
     31040
     """
     each = n_metafeatures * max_degree
-    return _bill(n_tasks, n_features, n_metafeatures, n_examples, each)
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, each)
 
 
 def rows_for_correlation(*, max_degree: int, error: float, delta: float) -> int:
@@ -310,11 +306,6 @@ def rows_for_monomial(
     return rows_for_power(max_degree=max_degree, variance=variance, delta=each)
 
 
-def _bill(m: int, n_features: int, k: int, n_examples: int, each: int) -> int:
-    k = min(k, m)
-    return n_examples * (k * n_features + (m - k) * min(n_features, each))
-
-
 def scratch(*, n_tasks: int, n_features: int, n_examples: int) -> int:
     """Every task from scratch: S m N. No learner of ours pays more."""
     return n_examples * n_tasks * n_features
@@ -334,8 +325,8 @@ def expansion(
     >>> expansion(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
     1408
     """
-    size = n_metafeatures + n_unrelated
-    return _agnostic_bill(n_tasks, n_features, n_examples, n_metafeatures, size, max_depth)
+    use = _use(n_metafeatures + n_unrelated, max_depth)
+    return _bill(n_tasks, n_features, n_examples, n_metafeatures, use)
 
 
 def restart(
@@ -353,7 +344,7 @@ def restart(
     4480
     """
     again = n_metafeatures * (2 * n_unrelated + 1)
-    return _agnostic_bill(n_tasks, n_features, n_examples, again, n_metafeatures, max_depth)
+    return _bill(n_tasks, n_features, n_examples, again, _use(n_metafeatures, max_depth))
 
 
 def balanced(
@@ -373,19 +364,12 @@ def balanced(
     >>> balanced(n_tasks=100, n_features=64, n_metafeatures=4, n_unrelated=8, n_examples=1)
     1340
     """
-    c = (
-        c
-        if c is not None
-        else optimal_c(
-            n_tasks=n_tasks,
-            n_features=n_features,
-            n_metafeatures=n_metafeatures,
-            n_unrelated=n_unrelated,
+    if c is None:
+        c = optimal_allowance(
+            n_tasks=n_tasks, n_features=n_features, k=n_metafeatures, r=n_unrelated
         )
-    )
-    periods = n_unrelated // c + 1 if c else 1
-    again = n_metafeatures * periods
-    return _agnostic_bill(n_tasks, n_features, n_examples, again, n_metafeatures + c, max_depth)
+    again = n_metafeatures * (n_unrelated // c + 1 if c else 1)
+    return _bill(n_tasks, n_features, n_examples, again, _use(n_metafeatures + c, max_depth))
 
 
 def doubling(
@@ -440,27 +424,30 @@ def optimal_c(*, n_tasks: int, n_features: int, n_metafeatures: int, n_unrelated
 
 
 def r_min(*, n_tasks: int, n_features: int, n_metafeatures: int) -> float:
-    """max(m / N, K N / m, K): below it Expansion or Restart is as good as without bad tasks."""
-    return fewest_unrelated(n_tasks=n_tasks, n_features=n_features, k=n_metafeatures)
+    """max(m / N, K N / m, K): below it Expansion or Restart is as good as without bad tasks.
+
+    >>> r_min(n_tasks=1000, n_features=100, n_metafeatures=4)
+    10.0
+    """
+    k = n_metafeatures
+    return max(n_tasks / n_features, k * n_features / n_tasks, k)
 
 
 def r_max(*, n_tasks: int, n_features: int, n_metafeatures: int) -> float:
-    """min(m N / K, (N - K)^2 m / (K N)): above it no learner beats learning all from scratch."""
-    return most_unrelated(n_tasks=n_tasks, n_features=n_features, k=n_metafeatures)
+    """min(m N / K, (N - K)^2 m / (K N)): above it no learner beats learning all from scratch.
+
+    The minimum is always the second, since N - K < N; the paper writes both.
+
+    >>> r_max(n_tasks=1000, n_features=100, n_metafeatures=4)
+    23040.0
+    """
+    k, spare = n_metafeatures, n_features - n_metafeatures
+    return min(n_tasks * n_features / k, spare * spare * n_tasks / (k * n_features))
 
 
-def _use(tasks: int, n_features: int, max_depth: int) -> int:
-    """Cells an example when a representation made from that many tasks is used."""
-    return min(n_features, tasks if max_depth == 1 else 2 * max_depth * (tasks + 1))
-
-
-def _agnostic_bill(
-    n_tasks: int, n_features: int, n_examples: int, again: int, size: int, max_depth: int
-) -> int:
-    """``again`` good tasks from scratch, the others from a representation made from ``size``."""
-    again = min(again, n_tasks)
-    use = _use(size, n_features, max_depth)
-    return n_examples * (again * n_features + (n_tasks - again) * use)
+def _use(tasks: int, max_depth: int) -> int:
+    """Cells an example when a representation made from that many tasks is used, N at most."""
+    return tasks if max_depth == 1 else 2 * max_depth * (tasks + 1)
 
 
 def lower_realizable(*, n_tasks: int, n_features: int, n_metafeatures: int) -> float:

@@ -20,7 +20,6 @@ import json
 import os
 import shutil
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,26 +39,24 @@ from thrifty.typing import AnyArray, Json
 _BLOCK = 64 * 2**20
 
 
-class Input(ABC):
-    """A table on disk."""
+@dataclass(frozen=True)
+class Input:
+    """A table on disk: its names, and its rows in blocks of at most so many."""
 
-    n_examples: int
     names: tuple[str, ...]
+    blocks: Callable[[int], Iterator[AnyArray]]
 
-    @abstractmethod
-    def blocks(self) -> Iterator[AnyArray]:
-        """The rows, from the first on, in blocks of any size."""
-
+    @property
     def rows_at_once(self) -> int:
         """Rows of one block: a multiple of 64 that fits the memory set aside."""
         return max(64, _BLOCK // (8 * max(len(self.names), 1)) // 64 * 64)
 
     def even_blocks(self) -> Iterator[AnyArray]:
-        """The rows in blocks of :meth:`rows_at_once`; only the last may be smaller."""
-        n = self.rows_at_once()
+        """The rows in blocks of :attr:`rows_at_once`; only the last may be smaller."""
+        n = self.rows_at_once
         waiting: list[AnyArray] = []
         held = 0
-        for block in self.blocks():
+        for block in self.blocks(n):
             while len(block):
                 part = block[: n - held]
                 waiting.append(part)
@@ -75,7 +72,7 @@ class Input(ABC):
         """How many rows there are and which features hold only 0 and 1; refuses NaN."""
         boolean = np.ones(len(self.names), dtype=np.bool_)
         n = 0
-        for block in self.blocks():
+        for block in self.blocks(self.rows_at_once):
             if block.dtype.kind == "f" and not np.isfinite(block).all():
                 row, column = map(int, np.argwhere(~np.isfinite(block))[0])
                 raise BadInput(
@@ -87,112 +84,84 @@ class Input(ABC):
         return n, boolean
 
 
-class ArrayInput(Input):
+def _of_array(path: Path, without: Collection[str]) -> Input:
     """A .npy file, memory-mapped."""
-
-    def __init__(self, path: Path, without: Collection[str]) -> None:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-        if table.ndim != 2 or table.dtype.kind not in "biuf":
-            raise BadInput(
-                f"{path} must hold a table of numbers; it is {table.ndim}-D {table.dtype}."
-            )
-        names = default_names(table.shape[1])
-        self._keep = _kept(names, without)
-        self.names = tuple(names[i] for i in self._keep.tolist())
-        self._table = table
-
-    def blocks(self) -> Iterator[AnyArray]:
-        step = self.rows_at_once()
-        for start in range(0, len(self._table), step):
-            yield np.asarray(self._table[start : start + step])[:, self._keep]
+    table = np.load(path, mmap_mode="r", allow_pickle=False)
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        raise BadInput(f"{path} must hold a table of numbers; it is {table.ndim}-D {table.dtype}.")
+    return _sliced(table, default_names(table.shape[1]), without)
 
 
-class SparseInput(Input):
-    """A scipy sparse matrix saved with ``scipy.sparse.save_npz``, or one in memory."""
+def _sliced(table: Any, names: Sequence[str], without: Collection[str]) -> Input:
+    """An array, or a scipy sparse matrix in rows."""
+    keep = _kept(names, without)
 
-    def __init__(self, source: Any, names: Sequence[str] | None, without: Collection[str]) -> None:
-        from scipy import sparse
+    def blocks(step: int) -> Iterator[AnyArray]:
+        for start in range(0, table.shape[0], step):
+            some = table[start : start + step]
+            yield np.asarray(some.toarray() if hasattr(some, "toarray") else some)[:, keep]
 
-        matrix = sparse.load_npz(source) if isinstance(source, Path) else source
-        self._matrix = matrix.tocsr()
-        width = self._matrix.shape[1]
-        all_names = default_names(width) if names is None else checked_names(names, width)
-        self._keep = _kept(all_names, without)
-        self.names = tuple(all_names[i] for i in self._keep.tolist())
-
-    def blocks(self) -> Iterator[AnyArray]:
-        step = self.rows_at_once()
-        for start in range(0, self._matrix.shape[0], step):
-            yield self._matrix[start : start + step].toarray()[:, self._keep]
+    return Input(tuple(names[i] for i in keep.tolist()), blocks)
 
 
-class ParquetInput(Input):
+def _of_parquet(path: Path, without: Collection[str]) -> Input:
     """A Parquet file, read a few rows at a time."""
+    file = _arrow("parquet").ParquetFile(path)
+    every = file.schema_arrow.names
+    names = [every[i] for i in _kept(checked_names(every, len(every)), without).tolist()]
 
-    def __init__(self, path: Path, without: Collection[str]) -> None:
-        self._file = _arrow("parquet").ParquetFile(path)
-        every = tuple(self._file.schema_arrow.names)
-        keep = _kept(checked_names(every, len(every)), without)
-        self.names = tuple(every[i] for i in keep.tolist())
+    def blocks(step: int) -> Iterator[AnyArray]:
+        for batch in file.iter_batches(batch_size=step, columns=names, use_threads=False):
+            yield np.column_stack([_numbers(batch.column(n), n) for n in names])
 
-    def blocks(self) -> Iterator[AnyArray]:
-        batches = self._file.iter_batches(
-            batch_size=self.rows_at_once(), columns=list(self.names), use_threads=False
-        )
-        for batch in batches:
-            yield np.column_stack([_numbers(batch.column(n), n) for n in self.names])
+    return Input(tuple(names), blocks)
 
 
-class TextInput(Input):
+def _of_text(path: Path, without: Collection[str]) -> Input:
     """A CSV file whose first line names the columns."""
+    try:
+        with open(path, newline="", encoding="utf-8") as lines:
+            head = next(csv.reader(lines), [])
+    except csv.Error as error:
+        raise BadInput(f"the header of {path} cannot be read: {error}.") from error
+    names = [head[i] for i in _kept(checked_names(head, len(head)), without).tolist()]
 
-    def __init__(self, path: Path, without: Collection[str]) -> None:
-        self._path = path
-        try:
-            with open(path, newline="", encoding="utf-8") as lines:
-                head = next(csv.reader(lines), [])
-        except csv.Error as error:
-            raise BadInput(f"the header of {path} cannot be read: {error}.") from error
-        keep = _kept(checked_names(head, len(head)), without)
-        self.names = tuple(head[i] for i in keep.tolist())
-
-    def blocks(self) -> Iterator[AnyArray]:
-        arrow, reader = _arrow("csv"), None
-        numbers = dict.fromkeys(self.names, _arrow().float64())
-        convert = arrow.ConvertOptions(include_columns=list(self.names), column_types=numbers)
+    def blocks(step: int) -> Iterator[AnyArray]:
+        arrow, numbers = _arrow("csv"), dict.fromkeys(names, _arrow().float64())
         try:
             reader = arrow.open_csv(
-                self._path,
+                path,
                 read_options=arrow.ReadOptions(block_size=_BLOCK // 8, use_threads=False),
-                convert_options=convert,
+                convert_options=arrow.ConvertOptions(include_columns=names, column_types=numbers),
             )
             for batch in reader:
-                yield np.column_stack([_numbers(batch.column(n), n) for n in self.names])
+                yield np.column_stack([_numbers(batch.column(n), n) for n in names])
         except _arrow().ArrowInvalid as error:
             raise BadInput(
-                f"{self._path} must hold numbers in every column that is packed: {error}. Encode "
+                f"{path} must hold numbers in every column that is packed: {error}. Encode "
                 "categories first, or leave the column out (--without)."
             ) from error
+
+    return Input(tuple(names), blocks)
 
 
 def read_input(
     source: Any, *, names: Sequence[str] | None = None, without: Collection[str] = ()
 ) -> Input:
     """The input behind a path, by its ending, or a scipy sparse matrix."""
-    if hasattr(source, "tocsr"):
-        return SparseInput(source, names, without)
-    path = Path(source)
+    path = Path() if hasattr(source, "tocsr") else Path(source)
+    ending = path.suffix.lower()
     if not path.exists():
         raise BadInput(f"there is no file {path}.")
-    readers: dict[str, Callable[[Path, Collection[str]], Input]] = {
-        ".npy": ArrayInput,
-        ".parquet": ParquetInput,
-        ".pq": ParquetInput,
-        ".csv": TextInput,
-    }
-    ending = path.suffix.lower()
     if ending == ".npz":
-        return SparseInput(path, names, without)
+        from scipy import sparse
+
+        source = sparse.load_npz(path)
+    if hasattr(source, "tocsr"):
+        width = source.shape[1]
+        told = default_names(width) if names is None else checked_names(names, width)
+        return _sliced(source.tocsr(), told, without)
+    readers = {".npy": _of_array, ".parquet": _of_parquet, ".pq": _of_parquet, ".csv": _of_text}
     if ending not in readers:
         raise BadInput(
             f"{path} must end in .csv, .parquet, .npy or .npz (scipy sparse); got {ending!r}."
@@ -212,15 +181,14 @@ def _kept(names: Sequence[str], without: Collection[str]) -> NDArray[np.int64]:
 
 def _numbers(column: Any, name: str) -> NDArray[np.float64]:
     values = np.asarray(column.to_numpy(zero_copy_only=False))
-    if values.dtype.kind not in "biuf" and not all(
-        v is None or isinstance(v, bool | int | float) for v in values.tolist()
-    ):
-        raise BadInput(
-            f"column {name!r} must hold numbers or Booleans; it holds {column.type}. Encode it "
-            "first, or leave it out (--without)."
-        )
     if values.dtype.kind not in "biuf":
-        values = np.array([np.nan if v is None else float(v) for v in values.tolist()])
+        plain = values.tolist()
+        if not all(v is None or isinstance(v, bool | int | float) for v in plain):
+            raise BadInput(
+                f"column {name!r} must hold numbers or Booleans; it holds {column.type}. Encode it "
+                "first, or leave it out (--without)."
+            )
+        values = np.array([np.nan if v is None else v for v in plain])
     return values.astype(np.float64)
 
 

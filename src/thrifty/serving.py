@@ -36,7 +36,6 @@ from thrifty.models.fits.stack import Stack
 from thrifty.models.fits.tree_ensembles import TreeSum
 from thrifty.models.scorecard import Bins, CategoryNames, Points
 from thrifty.trees.model import TreeClassifier
-from thrifty.trees.over_bits_model import OverBits
 from thrifty.typing import AnyArray, Floats, Json
 
 __all__ = ["serving_model"]
@@ -123,12 +122,10 @@ def _plain(model: Any, rows: bool) -> Json:
         words = {str(name): texts for name, texts in told if texts is not None}
         trees = _of_points(model.points_, names, words, 1.0)
         return _file(names, model.classes_, model.points_.intercepts, trees)
-    if isinstance(model, OverBits):
-        bits = model.bits_
-        names = [model.feature_names_[f] for f in model.features_.tolist()]
-        return _shares(model.over_bits_, lambda f, t: _bit_node(bits[f], t), names)
     if isinstance(model, TreeClassifier):
         names = [model.feature_names_[f] for f in model.features_.tolist()]
+        if bits := model.bits_:
+            return _shares(model, lambda f, t: _bit_node(bits[f], t), names)
 
         def above(feature: int, threshold: float) -> Json:
             return {"feature": model.feature_names_[feature], "above": before(threshold)}

@@ -21,7 +21,7 @@ BORDERS = {
         streams/tree_tasks labels/classes trees/tree
     """,
     "what users hold, with attributes of each family's own": """
-        errors lifetime/learned lifetime/lifetime lifetime/task serving trees/over_bits_model
+        errors lifetime/learned lifetime/lifetime lifetime/task serving
     """,
     "families and learners of users, which know their own representation": """
         lifetime/learning lifetime/transaction
@@ -34,7 +34,6 @@ BORDERS = {
         commands/learn commands/task_file commands/task_source
         report/dashboard stores/settings stores/lifetime_pages
         stores/base stores/pages
-        trees/gains
     """,
     "packages of others, with no types or with types that say Any": """
         cells/sources/sql cli engines kernels/lines

@@ -7,9 +7,9 @@ import pytest
 
 import thrifty
 from tests.guarantees.seeds import shifted
-from thrifty.errors import BadInput, BadParameter
+from thrifty.errors import BadInput
 from thrifty.trees.gains import GAINS
-from thrifty.trees.tree import Leaf, Node, features_of, internal_nodes, is_prefix, relabel
+from thrifty.trees.tree import Leaf, Node, features_of, is_prefix, relabel
 
 K = 4
 
@@ -126,62 +126,6 @@ def test_prices_change_the_tree():
     assert asked["eg2"] == asked["cs-id3"] == asked["idx"] == {4}
 
 
-class TestClassWeights:
-    rng = np.random.default_rng(shifted(2))
-    X = rng.integers(0, 2, (400, 30), dtype=np.uint8)
-    y = (X[:, 2] & X[:, 9] | (X[:, 5] & X[:, 6] & X[:, 7])).astype(int)
-
-    @pytest.mark.parametrize("weight", ["balanced", {0: 1, 1: 7.5}, {1: 0.2}])
-    @pytest.mark.parametrize("gain", sorted(GAINS))
-    def test_reused_equals_scratch(self, weight, gain):
-        family = thrifty.Trees(
-            max_depth=8, learner=thrifty.trees.Paper(class_weight=weight, gain=gain)
-        )
-        life = thrifty.Lifetime(family)
-        first = life.learn("first", self.X, self.y)
-        again = life.learn("again", self.X, self.y)
-        assert again.route == "reused" and again.model.tree_ == first.model.tree_
-        assert thrifty.Trees.from_dict(json.loads(json.dumps(family.to_dict()))) == family
-
-    def test_a_weight_is_so_many_rows(self):
-        """Integer class weights choose as the same table with repeated rows does."""
-        times = np.where(self.y == 1, 3, 1)
-        weighted = thrifty.TreeClassifier(class_weight={1: 3}).fit(self.X, self.y)
-        repeated = thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=times)
-        splits = [
-            [(path, node.split) for path, node in internal_nodes(model.tree_)]
-            for model in (weighted, repeated)
-        ]
-        assert splits[0] == splits[1]
-
-    def test_leaves_of_several_classes_follow_the_weight(self):
-        X, y = np.zeros((10, 1)), [0] * 8 + [1] * 2
-        plain = thrifty.TreeClassifier(max_depth=1).fit(X, y)
-        heavy = thrifty.TreeClassifier(max_depth=1, class_weight={1: 5}).fit(X, y)
-        assert plain.predict(X[:1]) == [0] and heavy.predict(X[:1]) == [1]
-
-    def test_unknown_classes_are_refused(self):
-        paper = thrifty.trees.Paper(class_weight={"sick": 2})
-        life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=paper))
-        with pytest.raises(BadInput, match=r"names classes that y does not hold: \['sick'\]"):
-            life.learn("task", self.X, self.y)
-        assert len(life) == 0
-        with pytest.raises(BadInput, match="does not hold"):
-            thrifty.TreeClassifier(class_weight={7: 1.0}).fit(self.X, self.y)
-
-    @pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "much", True])
-    def test_weights_that_are_none(self, weight):
-        with pytest.raises(BadParameter, match="class weight must be a finite number above 0"):
-            thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(class_weight={0: weight}))
-
-    def test_only_where_every_row_is_compared(self):
-        for learner in (thrifty.trees.Race, thrifty.trees.Tested):
-            with pytest.raises(TypeError, match="class_weight"):
-                learner(class_weight="balanced")
-        with pytest.raises(BadParameter, match="class_weight must be None"):
-            thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper(class_weight=[1, 2]))
-
-
 class TestSampleWeights:
     rng = np.random.default_rng(shifted(4))
     X = rng.random((80, 6))
@@ -198,7 +142,7 @@ class TestSampleWeights:
     def test_fractions_are_refused(self, bad):
         weights = np.ones(80)
         weights[7] = bad
-        with pytest.raises(BadInput, match="whole numbers.*example 7.*class_weight"):
+        with pytest.raises(BadInput, match="whole numbers.*example 7"):
             thrifty.TreeClassifier().fit(self.X, self.y, sample_weight=weights)
 
     def test_wrong_length_and_nothing_left(self):

@@ -38,7 +38,7 @@ def live(stream, d, match):
 
 
 @pytest.mark.parametrize("seed", seeds(6))
-@pytest.mark.parametrize("match", ["feature", "threshold", "stored"])
+@pytest.mark.parametrize("match", ["feature", "threshold"])
 def test_recurring_thresholds(match, seed):
     K, d = 4, 4
     stream = list(thrifty.streams.reals(25, 80, K, 800, d, random_state=seed))

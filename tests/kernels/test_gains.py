@@ -50,3 +50,14 @@ def test_a_perfect_split_and_a_useless_one():
     totals = np.array([4, 4])
     gains = kernels.entropy_gains(np.array([[0, 2, 0], [4, 2, 0]]), totals, table)
     assert gains.tolist() == [1.0, 0.0, -math.inf]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(0, 100), st.floats(0, 2))
+def test_eg2_and_split_information(gains, price, weight):
+    prices = np.full(len(gains), price)
+    found = kernels.eg2_gains(np.array(gains), prices, weight)
+    for gain, value in zip(gains, found):
+        assert math.isclose(value, (2**gain - 1) / (price + 1) ** weight, abs_tol=1e-12)
+    assert kernels.eg2_gains(np.array([-np.inf]), np.ones(1), 1.0)[0] == -np.inf
+    shares = kernels.split_information(np.array([0.0, 5.0, 10.0]), 10.0)
+    assert np.allclose(shares, [0.0, 1.0, 0.0])

@@ -7,12 +7,6 @@ from thrifty import kernels
 from thrifty.kernels import jit, race, thresholds
 
 
-def test_a_side_that_weighs_less_than_one_row_counts():
-    """One row of weight 1 true, one of weight 1/2 false: both sides pure."""
-    (gain,) = kernels.weighted_gini_gains(np.array([[1.0], [0.0]]), np.array([1.0, 0.5]))
-    assert gain == pytest.approx((1.5 - 1.25 / 1.5) / 1.5)
-
-
 def test_a_bound_for_three_classes_lies_above_a_cut_below_which_nothing_was():
     """The bin holds one row of the first class and nothing lies below it: the bound is exact."""
     totals, low, high = np.array([3, 2, 2]), np.array([0, 0, 0]), np.array([1, 0, 0])

@@ -51,10 +51,18 @@ def test_learners_take_their_options_by_name_and_show_those_that_were_given():
     assert repr(thrifty.trees.Paper(gain="gini")) == "Paper(gain='gini')"
 
 
-def test_so_many_nodes_are_counted_at_once_that_their_counts_take_64_mebibytes():
-    tiles = np.zeros((2**18 // (2 * kernels.TILE), 1, 1), dtype=np.uint64)  # 1 MiB for two classes
-    made = scratch.batches([None] * 130, tiles, 2)
-    assert [len(some) for some in made] == [64, 64, 2]
+def test_so_many_nodes_are_counted_at_once_that_their_counts_fit_the_buffer(monkeypatch):
+    X = np.random.default_rng(0).random((200, 9)) < 0.5
+    y, counted, count = np.packbits(X[:, :3], axis=1)[:, 0], [], scratch.count
+    monkeypatch.setattr(
+        scratch, "count", lambda nodes, tiles: counted.append(len(nodes)) or count(nodes, tiles)
+    )
+    whole = thrifty.TreeClassifier().fit(X, y)
+    assert max(counted) == 4  # the third level
+    counted.clear()
+    monkeypatch.setattr(scratch, "BUFFER", 3 * 4 * 8 * kernels.TILE)  # three nodes, eight classes
+    assert thrifty.TreeClassifier().fit(X, y).tree_ == whole.tree_
+    assert scratch.BUFFER and max(counted) == 3
 
 
 def test_features_of_many_tiles_are_counted():
@@ -105,16 +113,6 @@ def test_a_representation_that_is_tried_whole_needs_no_more_rows_than_its_promis
     life.learn("first", X, X[:, 3])
     learned = life.learn("second", Z, Z[:, 3])
     assert learned.route == "reused" and "on 368 rows" in learned.receipt.promise
-
-
-def test_what_a_classifier_over_bits_knows_is_asked_of_the_model():
-    frame = pytest.importorskip("pandas").DataFrame
-    colours = frame({"colour": ["red", "green", "blue", "red"] * 50, "age": range(200)})
-    y = (colours["colour"] == "red").to_numpy()
-    model = thrifty.Lifetime(thrifty.Trees(max_depth=2)).learn("t", colours, y).model
-    assert model.tree_ is model.over_bits_.tree_
-    with pytest.raises(AttributeError):
-        model.__array__  # noqa: B018
 
 
 def test_a_bar_holds_for_every_cut_of_a_feature(monkeypatch):

@@ -8,7 +8,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter, NotEnoughExamples, NotInFamily
 from thrifty.powers.evidence import MonomialTask
 from thrifty.powers.representation import PowersRepresentation
-from thrifty.powers.values import LogValues, shuffled
+from thrifty.powers.values import BoughtValues, shuffled
 
 
 def table(n_rows=200, n_features=50, seed=0, low=1.0, high=2.0):
@@ -272,7 +272,7 @@ def test_a_model_is_held_against_every_row_whose_cells_are_owned():
     rules = thrifty.Monomials(max_degree=6).rules
     y = (X[:, 9] * X[:, 2]) ** 2
     y[shuffled(200)[-1]] *= 1.5
-    reader = LogValues(Cells(X))
+    reader = BoughtValues(Cells(X), positive=True)
     target, monomial = np.log(y), ((2, 2), (9, 2))
     task = MonomialTask(reader, target, rules)
     assert task.verified(monomial, 5.0)[0] == "right"

@@ -88,15 +88,7 @@ def plain_use_rep(X, y, n_classes, boolean, metafeatures, max_depth, match, max_
                     induced.add(at.split)
         features = sorted({split.feature for split in induced})
         cells |= {(int(r), f) for r in rows for f in features}
-        if match == "stored":
-            best, found = -math.inf, None
-            for s in sorted(induced, key=lambda s: (s.feature, s.threshold or 0.5)):
-                t = 0.5 if s.threshold is None else s.threshold
-                value = gain_of(plain_side(X[rows, s.feature], t), y[rows], n_classes, entropy)
-                if value > best:
-                    best, found = value, (s.feature, t)
-        else:
-            found = plain_best(X, y, rows, features, n_classes, entropy)
+        found = plain_best(X, y, rows, features, n_classes, entropy)
         if found is None:
             return build(splits, leaves), path, cells
         splits[path] = split_of(*found, boolean)

@@ -20,10 +20,10 @@ FAMILIES = [
     (thrifty.Trees(max_depth=8), BOOLEANS),
     (thrifty.Trees(8, thrifty.trees.Paper(gain="eg2:0.5", improve="anchors")), BOOLEANS),
     (thrifty.Trees(9, thrifty.trees.Paper(match="threshold", gain="gini")), REALS),
-    (thrifty.Trees(30, thrifty.trees.Paper(missing="larger-child", class_weight={1: 2.0})), GAPS),
+    (thrifty.Trees(30, thrifty.trees.Paper(missing="larger-child")), GAPS),
     (thrifty.Trees(8, thrifty.trees.Paper(warm_up=thrifty.trees.WarmUp(0.9, 2, 0.5))), BOOLEANS),
     (thrifty.Lists(max_depth=9), BOOLEANS),
-    (thrifty.Lists(max_depth=60, match="stored", missing="larger-child"), GAPS),
+    (thrifty.Lists(max_depth=60, match="threshold", missing="larger-child"), GAPS),
 ]
 
 

@@ -8,7 +8,7 @@ import thrifty
 from thrifty.labels.classes import read_classes
 from thrifty.trees.gains import entropy
 from thrifty.trees.race import shuffled
-from thrifty.trees.race_node import Contest, NodeRace
+from thrifty.trees.race_node import NodeRace
 from thrifty.trees.tree import Node, features_of
 
 NAMES = ["a", "b", "c"]
@@ -81,6 +81,6 @@ def test_a_race_knows_that_a_panel_fills_its_rivals():
         cells = thrifty.protocol.Cells(source, prices)
         labels, every = read_classes(y), np.arange(41)
         node = shuffled(cells, labels)
-        race = NodeRace(Contest(cells, entropy), node, every, 0.001, cells.prices)
+        race = NodeRace(cells, entropy, node, every, 0.001, cells.prices)
         race._sample(np.array([200, 200]))
         assert race._costs_little(leader=1, target=race._next_sample()) == promoted

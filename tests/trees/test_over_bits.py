@@ -1,5 +1,7 @@
 """Categories reach every learner of trees and lists as bits, beside numbers as they are."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,8 @@ def test_exact_learners_split_on_categories(family):
     assert (life.predict("first", frame).values == y).all()
     assert (learned.model.predict(frame[["alleles", "smokes", "colour"]]) == y).all()
     assert "colour == red" in str(learned.model)
+    back = family.load_estimator(json.loads(json.dumps(learned.model.to_dict())))
+    assert (back.predict(frame) == y).all() and back.bits_ == learned.model.bits_
     again, _ = clean(1)
     y_again = life.predict("first", again).values
     assert life.learn("second", again, y_again).route == "reused"

@@ -83,7 +83,7 @@ def with_thresholds(tree, levels):
 @given(
     tables(),
     st.lists(skeletons(n_features=N, depth=3), max_size=4),
-    st.sampled_from(["feature", "threshold", "stored"]),
+    st.sampled_from(["feature", "threshold"]),
     st.integers(1, 4),
 )
 def test_use_rep_is_its_plain_twin(table, shapes, match, max_depth):

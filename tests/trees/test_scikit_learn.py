@@ -14,11 +14,7 @@ EXPECTED = {
     "check_dtype_object": (
         "it wants a TypeError for a dict among the values; everything wrong with data is a "
         "BadInput here, which is a ValueError"
-    ),
-    "check_class_weight_classifiers": (
-        "it wants a weight of 1000 to win over rows of the other class; a tree grown until its "
-        "leaves are pure puts each training row where its own class is, whatever the weights"
-    ),
+    )
 }
 
 

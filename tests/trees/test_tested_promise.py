@@ -5,7 +5,7 @@ import pytest
 
 import thrifty
 from tests.market import table_seller
-from thrifty.trees.representation import Metafeatures
+from thrifty.trees.representation import Metafeatures, share_any, with_keys
 from thrifty.trees.tested import rows_to_pass
 from thrifty.trees.tree import stump
 
@@ -180,11 +180,9 @@ def test_what_doubling_puts_first_because_of_rows_counts_as_taught_by_them():
 
 
 def test_many_rows_are_kept_in_part_and_few_whole():
-    from thrifty.trees.representation import TaughtRows
-
     keys = np.random.default_rng(0).integers(0, 2**63, 100_000, dtype=np.uint64) * np.uint64(2)
-    many, few = TaughtRows().with_keys(keys), TaughtRows().with_keys(keys[:3000])
-    assert len(few) == 3000 and 5_800 < len(many) < 6_700
-    assert many.share_any(keys[-200:])
-    assert TaughtRows.from_text(many.to_text()) == many
-    assert not few.share_any(keys[3000:])
+    many, few = with_keys(b"", keys), with_keys(b"", keys[:3000])
+    assert len(few) == 8 * 3000 and 5_800 < len(many) / 8 < 6_700
+    assert share_any(many, keys[-200:]) and not share_any(few, keys[3000:])
+    known = Metafeatures(rows=many)
+    assert Metafeatures.from_dict(known.to_dict()) == known

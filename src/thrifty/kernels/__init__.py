@@ -15,8 +15,6 @@ from thrifty.kernels.gains import (
     entropy_gains,
     gini_gains,
     split_information,
-    weighted_entropy_gains,
-    weighted_gini_gains,
     xlogx_table,
 )
 from thrifty.kernels.packing import (

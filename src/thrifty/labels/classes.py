@@ -23,7 +23,7 @@ _FAR = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One code per example, the class behind each code, and what a row of each class weighs.
+    """One code per example, and the class behind each code.
 
     ``row_weights``: how many rows each row counts for; ``groups``: rows that no fold parts;
     ``beside``: labels of earlier tasks on the same rows, codes or numbers, -1 or NaN where a row
@@ -32,7 +32,6 @@ class Labels:
 
     codes: NDArray[np.int64]
     classes: AnyArray
-    weights: NDArray[np.float64] | None = None
     row_weights: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
     beside: tuple[AnyArray, ...] = ()

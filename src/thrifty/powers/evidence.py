@@ -34,7 +34,7 @@ import numpy as np
 from thrifty.attempt import Failure
 from thrifty.errors import NotEnoughExamples, NotInFamily
 from thrifty.powers.representation import Exponents
-from thrifty.powers.values import LogValues, shuffled
+from thrifty.powers.values import BoughtValues, shuffled
 
 #: What evaluating a product and its logarithm in double precision may lose, per unit of size.
 ROUNDING = 4e-15
@@ -109,22 +109,19 @@ def log_density(logs: np.ndarray) -> float:
     return 1.0 / (math.sqrt(12.0) * max(float(spread), 1e-12))
 
 
-def log_risk(
-    miss: float, n_rows: int, log_candidates: float, density: float, coarse: float
-) -> float:
-    """The natural log of M * chance^R."""
-    chance = min(1.0, max(2.0 * miss * density, coarse, 1e-300))
-    return log_candidates + n_rows * math.log(chance)
+def log_chance(miss: float, density: float, coarse: float) -> float:
+    """The natural log of the chance that a wrong candidate fits a row."""
+    return math.log(min(1.0, max(2.0 * miss * density, coarse, 1e-300)))
 
 
 def rows_needed(
     miss: float, log_candidates: float, density: float, coarse: float, risk: float
 ) -> int | None:
     """Rows at which the risk is small enough, or None where no number of rows is enough."""
-    chance = min(1.0, max(2.0 * miss * density, coarse, 1e-300))
-    if chance >= HOPELESS:
+    chance = log_chance(miss, density, coarse)
+    if chance >= math.log(HOPELESS):
         return None
-    return max(1, math.ceil((log_candidates - math.log(risk)) / -math.log(chance)))
+    return max(1, math.ceil((log_candidates - math.log(risk)) / -chance))
 
 
 def rows_tell(
@@ -148,6 +145,26 @@ def too_few_rows(n_rows: int, needed: float, message: str) -> Failure:
     return Failure("too-few-rows", message, {"rows": n_rows, "rows_needed": needed})
 
 
+def twins(values: np.ndarray, used: np.ndarray) -> tuple[int, int] | None:
+    """A used column and another one that is equal to it, where there is one."""
+    for column in used.tolist():
+        equal = np.flatnonzero((values == values[:, [column]]).all(axis=0))
+        if len(equal) > 1:
+            return int(equal[0]), int(equal[1])
+    return None
+
+
+def equal_features(pair: np.ndarray, n_rows: int) -> Failure:
+    """Nobody can tell which of two features is in the formula."""
+    first, second = pair.tolist()
+    return Failure(
+        "equal-features",
+        f"features {first} and {second} are equal on all {n_rows} examples, so nobody can tell "
+        "which of them is in the formula. Leave one out",
+        {"features": (first, second)},
+    )
+
+
 def refuse(failure: Failure) -> NoReturn:
     """Raise the error that fits the failure; it carries the failure's reason and numbers."""
     message = f"{failure.message} ({failure.reason}). "
@@ -160,37 +177,28 @@ def refuse(failure: Failure) -> NoReturn:
     )
 
 
-def correlation_between(columns: np.ndarray) -> tuple[float, float, tuple[int, int]]:
-    """The largest |correlation| of two columns, what chance allows, and which two they are.
+def correlated(columns: np.ndarray, features: np.ndarray) -> Failure | None:
+    """A failure that names two correlated features, or None where all look independent.
 
     Chance allows 4 standard errors for a few columns; among very many, the largest of all pairs
     is expected beyond that, and the limit rises with the logarithm of their number.
     """
     compared = 500  # Pairs of features are compared on at most this many of them.
-    n_rows, width = columns.shape
-    if n_rows < 4 or width < 2:
-        return 0.0, 1.0, (0, 0)
     varying = np.flatnonzero(columns.std(axis=0) > 0)[:compared]
-    if len(varying) < 2:
-        return 0.0, 1.0, (0, 0)
+    if len(columns) < 4 or len(varying) < 2:
+        return None
     table = np.abs(np.corrcoef(columns[:, varying], rowvar=False))
     np.fill_diagonal(table, 0.0)
-    at = np.unravel_index(int(table.argmax()), table.shape)
-    limit = max(4.0, 1.5 + math.sqrt(4.0 * math.log(len(varying)))) / math.sqrt(n_rows)
-    pair = (int(varying[at[0]]), int(varying[at[1]]))
-    return float(table.max()), min(1.0, limit), pair
-
-
-def correlated(columns: np.ndarray, features: np.ndarray) -> Failure | None:
-    """A failure that names two correlated features, or None where all look independent."""
-    largest, limit, (first, second) = correlation_between(columns)
-    if largest <= limit:
+    first, second = features[varying[list(np.unravel_index(int(table.argmax()), table.shape))]]
+    limit = max(4.0, 1.5 + math.sqrt(4.0 * math.log(len(varying)))) / math.sqrt(len(columns))
+    largest = float(table.max())
+    if largest <= min(1.0, limit):
         return None
     return Failure(
         "correlated-features",
-        f"features {int(features[first])} and {int(features[second])} have a correlation of "
-        f"{largest:.2f} where independence allows {limit:.2f} on {len(columns)} examples. To look "
-        "at one feature at a time is then wrong; method='lattice' does not need independence",
+        f"features {first} and {second} have a correlation of {largest:.2f} where independence "
+        f"allows {limit:.2f} on {len(columns)} examples. To look at one feature at a time is then "
+        "wrong; method='lattice' does not need independence",
         {"correlation": largest, "limit": limit},
     )
 
@@ -202,56 +210,74 @@ NOISY = 1e-7
 SPOILT = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """How a candidate did on some rows."""
-
-    holds: bool
-    miss: float  # the largest error of a row that counts as fitted
-    rows: int  # rows that count as fitted
-    log_choices: float  # natural log of the ways to leave spoilt rows out
+def rounding_of(logs_of_labels: np.ndarray) -> np.ndarray:
+    """What rounding may take from each, in the log of the label."""
+    return np.asarray(ROUNDING * (1.0 + np.abs(logs_of_labels)))
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Largest degree, precision of the labels (relative, one standard error), allowed risk."""
+class _Precise:
+    """Labels of a stated precision: what misses it explains."""
 
-    max_degree: int
+    __slots__ = ()
     precision: float
-    risk: float
 
     @property
     def noisy(self) -> bool:
         """Whether label errors are noise to be averaged rather than rounding."""
         return self.precision > NOISY
 
-    def tolerance(self, logs_of_labels: np.ndarray) -> np.ndarray:
-        """The largest error allowed on each row, in the log of the label."""
-        widths = 5.0 if self.noisy else 1.0
-        rounding = ROUNDING * (1.0 + np.abs(logs_of_labels))
-        return np.asarray(widths * self.precision + rounding)
+    def allowed(self, rounding: np.ndarray | float) -> np.ndarray | float:
+        """The largest error of a row, of which so much is rounding."""
+        return (5.0 if self.noisy else 1.0) * self.precision + rounding
 
-    def check(self, target: np.ndarray, predicted: np.ndarray) -> Fit:
-        """Compare predicted with given logs of labels."""
-        errors = np.abs(target - predicted)
-        good = errors <= self.tolerance(target)
+    def fitted(self, errors: np.ndarray, rounding: np.ndarray | float) -> np.ndarray | None:
+        """Which rows fit; None where more do not than noise, or none at all, may spoil.
+
+        With noise a wrong neighbour may stay inside five standard errors, but not with this
+        average.
+        """
+        good = errors <= self.allowed(rounding)
         spoilt = int(np.count_nonzero(~good))
-        allowed = int(SPOILT * len(target)) if self.noisy else 0
-        fitted = errors[good]
-        floor = ROUNDING * (1.0 + float(np.abs(target).max(initial=0.0)))
-        miss = max(float(fitted.max(initial=0.0)), floor)
-        holds = spoilt <= allowed and len(fitted) > 0
-        if holds and self.noisy:
-            # A wrong neighbour may stay inside five standard errors, but not with this average.
-            slack = 1.0 + 3.0 / math.sqrt(2.0 * len(fitted))
-            holds = float(np.sqrt(np.mean(fitted**2))) <= self.precision * slack
-        ways = math.log(math.comb(len(target), spoilt)) if spoilt else 0.0
-        return Fit(bool(holds), miss, len(fitted), ways)
+        if spoilt > (int(SPOILT * len(good)) if self.noisy else 0):
+            return None
+        if self.noisy and len(good):
+            slack = 1.0 + 3.0 / math.sqrt(2.0 * (len(good) - spoilt))
+            if float(np.sqrt(np.mean(errors[good] ** 2))) > self.precision * slack:
+                return None
+        return np.asarray(good)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a candidate that holds did on some rows."""
+
+    miss: float  # the largest error of a row that counts as fitted
+    rows: int  # rows that count as fitted
+    log_choices: float  # natural log of the ways to leave spoilt rows out
+
+
+@dataclass(frozen=True, slots=True)
+class Rules(_Precise):
+    """Largest degree, precision of the labels (relative, one standard error), allowed risk."""
+
+    max_degree: int
+    precision: float
+    risk: float
+
+    def check(self, target: np.ndarray, predicted: np.ndarray) -> Fit | None:
+        """Compare predicted with given logs of labels; None where they do not fit."""
+        errors, rounding = np.abs(target - predicted), rounding_of(target)
+        good = self.fitted(errors, rounding)
+        if good is None or not len(good):
+            return None
+        rows = int(np.count_nonzero(good))
+        miss = max(float(errors[good].max()), float(rounding.max()))
+        return Fit(miss, rows, math.log(math.comb(len(good), len(good) - rows)))
 
     def believed(self, fit: Fit, log_candidates: float, density: float, coarse: float) -> bool:
         """Whether chance could not have produced this fit."""
-        log_all = log_candidates + fit.log_choices
-        return log_risk(fit.miss, fit.rows, log_all, density, coarse) <= math.log(self.risk)
+        risk = log_candidates + fit.log_choices + fit.rows * log_chance(fit.miss, density, coarse)
+        return risk <= math.log(self.risk)
 
 
 #: "wrong": a row contradicts it. "unproven": every row fits, and chance could explain that.
@@ -262,7 +288,7 @@ Verdict = Literal["right", "wrong", "unproven"]
 class MonomialTask:
     """Labels, as logs, of rows whose cells can be bought, and what counts as a fit."""
 
-    reader: LogValues
+    reader: BoughtValues
     target: np.ndarray
     rules: Rules
 
@@ -283,7 +309,7 @@ class MonomialTask:
         """
         order, rules, target = self.order, self.rules, self.target
         if not monomial:
-            constant = rules.check(target, np.zeros(len(target))).holds
+            constant = rules.check(target, np.zeros(len(target)))
             return ("right" if constant else "wrong"), min(at_least, len(order))
         if coarse >= HOPELESS:
             return "unproven", min(at_least, len(order))
@@ -295,20 +321,20 @@ class MonomialTask:
             values = np.vstack([values, self.reader.values(rows[len(values) :], features)])
             logs = np.log(values)
             fit = rules.check(target[rows], logs @ powers)
-            if not fit.holds and (not rules.noisy or n_rows >= 20):
+            if fit is None and (not rules.noisy or n_rows >= 20):
                 return "wrong", n_rows
             density = log_density(logs) if values.size > 1 else 1.0
             chance = max(coarse, coarsest(values))
-            if fit.holds and rules.believed(fit, log_candidates, density, chance):
+            if fit is not None and rules.believed(fit, log_candidates, density, chance):
                 return ("wrong" if self.contradicted(features, powers) else "right"), n_rows
-        return ("unproven" if fit.holds else "wrong"), len(order)
+        return ("wrong" if fit is None else "unproven"), len(order)
 
     def contradicted(self, features: np.ndarray, powers: np.ndarray) -> bool:
         """Whether a row on which all cells are owned does not fit: to look costs nothing."""
         rows = self.reader.owned_rows(features)
-        return not self.rules.check(
-            self.target[rows], self.reader.logs(rows, features) @ powers
-        ).holds
+        return (
+            self.rules.check(self.target[rows], self.reader.logs(rows, features) @ powers) is None
+        )
 
 
 Polynomial = dict[Exponents, float]
@@ -348,18 +374,13 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class SumRules:
+class SumRules(_Precise):
     """Limits of a polynomial, precision of the labels, allowed risk."""
 
     max_degree: int
     max_terms: int
     precision: float
     risk: float
-
-    @property
-    def noisy(self) -> bool:
-        """Whether label errors are noise rather than rounding."""
-        return self.precision > NOISY
 
     def floor(self, n_rows: int) -> float:
         """The relative squared residual at which a fit on so many rows is worth verifying."""
@@ -407,15 +428,7 @@ class SumRules:
 
     def holds(self, errors: np.ndarray) -> bool:
         """Whether these misses are no larger than the labels' precision explains."""
-        widths = 5.0 if self.noisy else 1.0
-        good = errors <= widths * self.precision + SUM_ROUNDING
-        allowed = int(SPOILT * len(errors)) if self.noisy else 0
-        if np.count_nonzero(~good) > allowed:
-            return False
-        if not self.noisy or not good.any():
-            return bool(good.any() or not len(errors))
-        slack = 1.0 + 3.0 / math.sqrt(2.0 * np.count_nonzero(good))
-        return float(np.sqrt(np.mean(errors[good] ** 2))) <= self.precision * slack
+        return self.fitted(errors, SUM_ROUNDING) is not None
 
     def believed(
         self,

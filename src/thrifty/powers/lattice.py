@@ -118,7 +118,7 @@ class _LatticeSearch:
             for point in points:
                 predicted = self.logs @ point.astype(np.float64)
                 self.nearest = min(self.nearest, float(np.abs(target - predicted).max()))
-                if self.rules.check(target, predicted).holds:
+                if self.rules.check(target, predicted):
                     fitting.append(point)
             if fitting:
                 break

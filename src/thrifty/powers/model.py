@@ -16,9 +16,9 @@ from thrifty.cells import Cells, Source
 from thrifty.cells.features import Match, match_features
 from thrifty.errors import BadInput
 from thrifty.lazy import FINISHED, Asked, no_stopping
-from thrifty.powers.evidence import Polynomial
+from thrifty.powers.evidence import Polynomial, term_values
 from thrifty.powers.family import Formula, PowersFamily
-from thrifty.powers.representation import Exponents, exponents, written
+from thrifty.powers.representation import Exponents, degree, exponents, written
 from thrifty.stopping import StoppingRule
 from thrifty.typing import AnyArray, Json, JsonLike, LabelsLike, TableLike
 
@@ -48,22 +48,27 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
             attempt = family.from_scratch(cells, labels, attempt)
         return self.hold(attempt.model, cells.feature_names)
 
+    def _of(self, feature_names: Sequence[str]) -> Self:
+        self.feature_names_ = tuple(feature_names)
+        self.n_features_in_ = len(self.feature_names_)
+        return self
+
     @abstractmethod
-    def _used(self) -> list[int]:
-        """The features of the formula, ascending."""
+    def _monomials(self) -> list[Exponents]:
+        """What the formula is made of."""
 
     @abstractmethod
     def _computed(self, values: np.ndarray) -> np.ndarray:
         """The formula on values of those features."""
 
-    def _named(self, feature_names: Sequence[str]) -> None:
-        self.feature_names_ = tuple(feature_names)
-        self.n_features_in_ = len(self.feature_names_)
+    def predict(self, X: TableLike) -> np.ndarray:
+        """The formula's value of each example; infinite where it overflows."""
+        return self._computed(self._values(X))
 
-    def _values(self, X: TableLike, used: Sequence[int]) -> NDArray[np.float64]:
-        """Columns ``used`` of X; of a Source only these cells are bought (see ``receipt_``)."""
+    def _values(self, X: TableLike) -> NDArray[np.float64]:
+        """The formula's columns of X; of a Source only these cells are bought (``receipt_``)."""
         check_is_fitted(self)
-        columns = np.asarray(used, dtype=np.intp)
+        columns = self.features_
         if isinstance(X, Source):
             reader = Cells(X, match=self._match(X))
             values: AnyArray = reader.get(np.arange(reader.n_examples), columns)
@@ -81,8 +86,7 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
                     f"{self.n_features_in_} features as input."
                 )
             values = table[:, columns]
-        finite: NDArray[np.float64] = self._finite(values)
-        return finite
+        return self._finite(values)
 
     def _match(self, source: Source) -> Match | None:
         whose, needed = type(self).__name__, self.features_.tolist()
@@ -91,7 +95,8 @@ class _PowersRegressor(RegressorMixin, BaseEstimator, Generic[Formula]):  # type
     @property
     def features_(self) -> np.ndarray:
         """Indices of the features that a prediction asks for."""
-        return np.array(self._used(), dtype=np.int64)
+        used = {feature for monomial in self._monomials() for feature, _power in monomial}
+        return np.array(sorted(used), dtype=np.int64)
 
     def ask(
         self,
@@ -154,17 +159,15 @@ class MonomialRegressor(_PowersRegressor[Exponents]):
 
     def hold(self, formula: Exponents, feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a monomial that was learned elsewhere."""
-        self._named(feature_names)
         self.exponents_ = dict(formula)
-        return self
+        return self._of(feature_names)
 
     def predict_log(self, X: TableLike) -> np.ndarray:
         """Natural logs of the predictions, for powers that overflow."""
-        check_is_fitted(self)
-        return self._logs(self._values(X, self._used()))
+        return self._logs(self._values(X))
 
-    def _used(self) -> list[int]:
-        return sorted(self.exponents_)
+    def _monomials(self) -> list[Exponents]:
+        return [exponents(self.exponents_)]
 
     def _computed(self, values: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
@@ -176,13 +179,8 @@ class MonomialRegressor(_PowersRegressor[Exponents]):
                 f"monomials need values above 0, but the smallest is {values.min()}. Leave those "
                 "examples out."
             )
-        powers = np.array([self.exponents_[f] for f in self._used()], dtype=np.float64)
+        powers = np.array([self.exponents_[f] for f in self.features_.tolist()], dtype=np.float64)
         return np.asarray(np.log(values) @ powers)
-
-    def predict(self, X: TableLike) -> np.ndarray:
-        """The product of powers; infinite where it overflows (see :meth:`predict_log`)."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(self.predict_log(X)))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not hasattr(self, "exponents_"):
@@ -247,27 +245,14 @@ class PolynomialRegressor(_PowersRegressor[Polynomial]):
 
     def hold(self, formula: Polynomial, feature_names: Sequence[str]) -> Self:
         """This regressor, fitted with a polynomial that was learned elsewhere."""
-        self._named(feature_names)
         self.terms_ = {term: float(formula[term]) for term in sorted(formula, key=_rank)}
-        return self
+        return self._of(feature_names)
 
-    def predict(self, X: TableLike) -> np.ndarray:
-        """The sum of the terms."""
-        check_is_fitted(self)
-        return self._computed(self._values(X, self._used()))
-
-    def _used(self) -> list[int]:
-        return sorted({feature for monomial in self.terms_ for feature, _power in monomial})
+    def _monomials(self) -> list[Exponents]:
+        return list(self.terms_)
 
     def _computed(self, values: np.ndarray) -> np.ndarray:
-        place = {feature: column for column, feature in enumerate(self._used())}
-        total = np.zeros(len(values))
-        for monomial, coefficient in self.terms_.items():
-            product = np.ones(len(values))
-            for feature, power in monomial:
-                product = product * values[:, place[feature]] ** power
-            total += coefficient * product
-        return total
+        return np.asarray(term_values(self.terms_, self.features_, values).sum(axis=1))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not hasattr(self, "terms_"):
@@ -303,7 +288,7 @@ class PolynomialRegressor(_PowersRegressor[Polynomial]):
 
 
 def _rank(monomial: Exponents) -> tuple[int, Exponents]:
-    return (sum(power for _feature, power in monomial), monomial)
+    return degree(monomial), monomial
 
 
 def _piece(coefficient: float, monomial: str) -> str:

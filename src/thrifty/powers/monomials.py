@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Failed, Failure, Found
-from thrifty.cells import Cells
+from thrifty.attempt import Failure
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.numbers import log_labels
@@ -17,7 +16,7 @@ from thrifty.powers.evidence import MonomialTask, Rules
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.model import MonomialRegressor
 from thrifty.powers.representation import Exponents, PowersRepresentation
-from thrifty.powers.values import LogValues
+from thrifty.powers.values import BoughtValues
 from thrifty.typing import LabelsLike
 
 
@@ -71,6 +70,7 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
     ('reused', {3: 4, 17: 2}, 2)
     """
 
+    positive = True
     regressor = MonomialRegressor
 
     max_degree: int
@@ -98,42 +98,30 @@ class Monomials(PowersFamily[Exponents, np.ndarray]):
         """Natural logs of the labels."""
         return log_labels(y, self.log_labels)
 
-    def use_rep(
-        self, representation: PowersRepresentation, cells: Cells, labels: np.ndarray
-    ) -> Attempt[Exponents]:
-        """A monomial in the span of what is known; failing that, over the features seen."""
-        if self.rules.check(labels, np.zeros(len(labels))).holds:
-            return Found("reused", ())  # y = 1 everywhere costs nothing to see
-        task = MonomialTask(LogValues(cells), labels, self.rules)
+    def _for_nothing(self, labels: np.ndarray) -> Exponents | None:
+        return () if self.rules.check(labels, np.zeros(len(labels))) else None
+
+    def _in_span(
+        self, known: PowersRepresentation, reader: BoughtValues, labels: np.ndarray
+    ) -> Exponents | Failure:
+        task = MonomialTask(reader, labels, self.rules)
         if self.method == "lattice":
-            return self._use_lattice(representation, task)
+            return lattice.reuse(task, known)
         learn = paper_monomials.use_rep if self.method == "paper" else paper_monomials.naive
-        found = learn(task, representation, self.delta)
-        return Failed(found) if isinstance(found, Failure) else Found("reused", found)
+        return learn(task, known, self.delta)
 
-    def _use_lattice(self, known: PowersRepresentation, task: MonomialTask) -> Attempt[Exponents]:
-        found = lattice.reuse(task, known)
-        if not isinstance(found, Failure):
-            return Found("reused", found)
-        if known.partial or not len(known):
-            return Failed(found)
-        seen = nnls_batches.fit_in_batches(task, known.features, coarse_elsewhere=known.coarse)
-        return Failed(found) if isinstance(seen, Failure) else Found("bought", seen, found)
-
-    def _over_all(self, cells: Cells, labels: np.ndarray) -> tuple[Exponents | Failure, LogValues]:
-        task = MonomialTask(LogValues(cells), labels, self.rules)
+    def _over(
+        self, known: PowersRepresentation | None, reader: BoughtValues, labels: np.ndarray
+    ) -> Exponents | Failure:
+        task = MonomialTask(reader, labels, self.rules)
+        if known is not None:
+            return nnls_batches.fit_in_batches(task, known.features, coarse_elsewhere=known.coarse)
         if self.method != "lattice":
-            return paper_monomials.from_scratch(task, self.delta), task.reader
-        everything = np.arange(task.reader.n_features)
-        return nnls_batches.fit_in_batches(task, everything, first=12), task.reader
+            return paper_monomials.from_scratch(task, self.delta)
+        return nnls_batches.fit_in_batches(task, np.arange(reader.n_features), first=12)
 
-    def improve_rep(
-        self, representation: PowersRepresentation, found: Found[Exponents]
-    ) -> PowersRepresentation:
-        """The representation with the verified target, where that raises the rank."""
-        target = found.model
-        coarse = found.seen if isinstance(found.seen, float) else 0.0
-        return representation.extended([target], coarse)
+    def _terms(self, formula: Exponents) -> list[Exponents]:
+        return [formula]
 
     def estimator(
         self, model: Exponents, labels: np.ndarray, feature_names: Sequence[str]

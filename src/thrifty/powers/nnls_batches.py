@@ -22,9 +22,12 @@ from thrifty.powers.evidence import (
     MonomialTask,
     Rules,
     coarsest,
+    equal_features,
+    rounding_of,
     rows_needed,
     rows_tell,
     too_few_rows,
+    twins,
 )
 from thrifty.powers.lattice import log_legal_points
 from thrifty.powers.representation import Exponents, degree, exponents, vectors_up_to, written
@@ -57,11 +60,16 @@ def fit_in_batches(
         logs = np.log(values)
         weights, gap = _robust_nnls(logs, target[rows], rules)
         if gap > 0.0:
-            return _cannot_fit(len(features), n_rows, gap)
+            return Failure(
+                "no-powers-fit",
+                f"no powers >= 0 of {len(features)} features fit {n_rows} examples: the best real "
+                f"ones miss log y by {gap:.3g} in the mean square",
+                {"miss": gap, "rows": n_rows, "features": len(features)},
+            )
         powers = _rounded(weights, logs, target[rows])
         fit = rules.check(target[rows], logs @ powers)
         used = np.flatnonzero(powers)
-        if fit.holds and len(used):
+        if fit and len(used):
             monomial = exponents(zip(features[used].tolist(), powers[used].astype(int).tolist()))
             coarse = max(coarsest(values), coarse_elsewhere)
             verdict, _tried = task.verified(monomial, log_candidates, coarse=coarse)
@@ -69,10 +77,11 @@ def fit_in_batches(
                 return _twins(logs, used, features) or _within_degree(monomial, rules)
             unproven = coarse if verdict == "unproven" else 0.0
     if unproven > 0.0:
+        everything = len(features) == task.reader.n_features
         rival = rival_monomial(logs, target[rows], powers, rules, unproven)
-        if len(features) == task.reader.n_features and isinstance(rival, np.ndarray):
+        if everything and isinstance(rival, np.ndarray):
             return _two_fit(n_rows, monomial, exponents(zip(features.tolist(), rival.tolist())))
-        if len(features) == task.reader.n_features and rival == "none":
+        if everything and rival == "none":
             return _twins(logs, used, features) or _within_degree(monomial, rules)
         return _too_coarse(limit, unproven, log_candidates, rules)
     return _gave_up(len(order), limit, len(features), rules)
@@ -95,7 +104,7 @@ def rival_monomial(
     n_monomials = math.comb(n_features + rules.max_degree, rules.max_degree)
     if rules.noisy or not rows_tell(n_rows, n_features, n_monomials, coarse):
         return "unknown"
-    allowed = rules.tolerance(target)
+    allowed = rules.allowed(rounding_of(target))
     least = np.linalg.svd(logs, compute_uv=False)[-1] if n_rows >= n_features else 0.0
     if float(least) > 2 * np.linalg.norm(allowed) + 1e-9:
         return "none"  # a step of a power moves the rows further than their precision
@@ -118,7 +127,7 @@ def _robust_nnls(logs: np.ndarray, target: np.ndarray, rules: Rules) -> tuple[np
     """
     weights, norm = nnls(logs, target, maxiter=30 * logs.shape[1])
     if not rules.noisy:
-        allowed = float(np.linalg.norm(rules.tolerance(target)))
+        allowed = float(np.linalg.norm(rules.allowed(rounding_of(target))))
         gap = norm / math.sqrt(len(target)) if norm > 2.0 * allowed + 1e-10 else 0.0
         return weights, gap
     for _pass in range(3):
@@ -145,24 +154,17 @@ def _rounded(weights: np.ndarray, logs: np.ndarray, target: np.ndarray) -> np.nd
 
 def _twins(logs: np.ndarray, used: np.ndarray, features: np.ndarray) -> Failure | None:
     """A failure where a feature of the monomial has an equal: nobody can tell which it is."""
-    for column in used.tolist():
-        if np.ptp(logs[:, column]) == 0.0:
-            return Failure(
-                "constant-features",
-                f"feature {int(features[column])} is constant on the {len(logs)} examples bought, "
-                "so its power cannot be told from a constant factor",
-                {"feature": int(features[column])},
-            )
-        equal = np.flatnonzero((logs == logs[:, [column]]).all(axis=0))
-        if len(equal) > 1:
-            first, second = (int(feature) for feature in features[equal[:2]])
-            return Failure(
-                "equal-features",
-                f"features {first} and {second} are equal on the {len(logs)} examples bought, so "
-                "nobody can tell which of them is in the monomial. Leave one out",
-                {"features": (first, second)},
-            )
-    return None
+    constant = used[np.ptp(logs[:, used], axis=0) == 0.0]
+    if len(constant):
+        feature = int(features[constant[0]])
+        return Failure(
+            "constant-features",
+            f"feature {feature} is constant on the {len(logs)} examples bought, so its power "
+            "cannot be told from a constant factor",
+            {"feature": feature},
+        )
+    alike = twins(logs, used)
+    return None if alike is None else equal_features(features[list(alike)], len(logs))
 
 
 def _within_degree(monomial: Exponents, rules: Rules) -> Exponents | Failure:
@@ -173,15 +175,6 @@ def _within_degree(monomial: Exponents, rules: Rules) -> Exponents | Failure:
         f"the labels are {written(monomial)}, of degree {degree(monomial)}, above the limit of "
         f"{rules.max_degree}",
         {"degree": degree(monomial), "max_degree": rules.max_degree},
-    )
-
-
-def _cannot_fit(n_features: int, n_rows: int, gap: float) -> Failure:
-    return Failure(
-        "no-powers-fit",
-        f"no powers >= 0 of {n_features} features fit {n_rows} examples: the best real ones miss "
-        f"log y by {gap:.3g} in the mean square",
-        {"miss": gap, "rows": n_rows, "features": n_features},
     )
 
 

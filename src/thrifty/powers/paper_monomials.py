@@ -133,7 +133,7 @@ def _verified(work: Slopes, powers: np.ndarray, rows: np.ndarray) -> Exponents |
     fit = rules.check(work.task.target[rows], work.logs @ powers.astype(np.float64))
     used = powers > 0
     density = log_density(work.logs[:, used]) if used.any() else 1.0
-    believed = fit.holds and rules.believed(
+    believed = fit is not None and rules.believed(
         fit, log_legal_points(len(work.features), rules.max_degree), density, coarsest(work.values)
     )
     if believed and not work.task.contradicted(

@@ -43,7 +43,7 @@ from thrifty.powers.representation import (
     row_basis,
     solve,
 )
-from thrifty.powers.values import RealValues, shuffled
+from thrifty.powers.values import BoughtValues, shuffled
 
 STANDARD_ERRORS = 5.0
 
@@ -124,7 +124,7 @@ class Correlations(Protocol):
 class SampleCorrelations:
     """Averages over bought examples."""
 
-    reader: RealValues
+    reader: BoughtValues
     target: np.ndarray
     rows: np.ndarray
     bases: Bases
@@ -256,7 +256,7 @@ def rows_for_search(labels: np.ndarray, bases: Bases, feature: int, smallest: fl
 class LexicographicSearch:
     """One task: cells, labels, the laws of the features, and the least |coefficient| to find."""
 
-    reader: RealValues
+    reader: BoughtValues
     labels: Posed
     laws: Laws
     smallest: float

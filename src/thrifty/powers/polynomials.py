@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.attempt import Attempt, Failed, Failure, Found
-from thrifty.cells import Cells
+from thrifty.attempt import Failure
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.numbers import real_labels
 from thrifty.powers.evidence import Polynomial, SumRules
 from thrifty.powers.family import METHODS, Method, PowersFamily
-from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, mismatch, read_laws
+from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, read_laws
 from thrifty.powers.model import PolynomialRegressor
 from thrifty.powers.paper_polynomials import LexicographicSearch, OwnCorrelations, Posed
 from thrifty.powers.pursuit import MOST_COLUMNS
-from thrifty.powers.representation import PowersRepresentation
+from thrifty.powers.representation import Exponents, PowersRepresentation
 from thrifty.powers.sum_search import SumSearch
-from thrifty.powers.values import RealValues, both_ends, shuffled
+from thrifty.powers.values import BoughtValues, both_ends
 from thrifty.typing import Json, JsonLike, LabelsLike
 
 
@@ -37,7 +35,7 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
     distribution : law, sequence of laws or None
         the law of the features: a frozen scipy.stats law, one per feature, or
         ``thrifty.powers.estimated(free_data)``. ``"paper"`` and ``"features"`` need it and refuse
-        data that do not follow it; ``"lattice"`` does not, and warns.
+        data that do not follow it; ``"lattice"`` does not.
     method : {"lattice", "paper", "features"}
         ``"lattice"`` lists the legal monomials in the span of what is known and finds the few that
         give the labels, tries the features seen next, and learns from scratch by pursuit.
@@ -115,7 +113,7 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         """What counts as a fit."""
         return SumRules(self.max_degree, self.max_terms, self.label_precision, self.risk)
 
-    def _search(self, reader: RealValues, labels: Posed) -> LexicographicSearch:
+    def _search(self, reader: BoughtValues, labels: Posed) -> LexicographicSearch:
         least = self.smallest_coefficient
         return LexicographicSearch(reader, labels, self.distribution, least, self.rules)
 
@@ -123,78 +121,39 @@ class Polynomials(PowersFamily[Polynomial, Posed]):
         """Finite numbers; labels that bring exact correlations pass as they are."""
         return y if isinstance(y, OwnCorrelations) else real_labels(y)
 
-    def use_rep(
-        self, representation: PowersRepresentation, cells: Cells, labels: Posed
-    ) -> Attempt[Polynomial]:
-        """A sum of monomials in the span of what is known; failing that, over features seen."""
-        constant = self._constant(np.asarray(labels))
-        if constant is not None:
-            return Found("reused", constant)
-        reader = RealValues(cells)
-        if self.method == "lattice":
-            return self._use_lattice(representation, reader, np.asarray(labels))
-        search = self._search(reader, labels)
-        learn = search.use_rep if self.method == "paper" else search.naive
-        found = learn(representation)
-        return Failed(found) if isinstance(found, Failure) else Found("reused", found)
-
-    def _constant(self, labels: np.ndarray) -> Polynomial | None:
-        """Labels that are all alike cost nothing to explain."""
-        level = float(labels.mean())
-        if len(labels) < 2 or np.abs(labels - level).max() > self.label_precision * abs(level):
+    def _for_nothing(self, labels: Posed) -> Polynomial | None:
+        y = np.asarray(labels)
+        level = float(y.mean())
+        if len(y) < 2 or np.abs(y - level).max() > self.label_precision * abs(level):
             return None
         return {(): level} if level else {}
 
-    def _use_lattice(
-        self, known: PowersRepresentation, reader: RealValues, labels: np.ndarray
-    ) -> Attempt[Polynomial]:
-        search = SumSearch(reader, labels, both_ends(labels, reader.row_seed), self.rules)
-        found = search.reuse(known)
-        if not isinstance(found, Failure):
-            return Found("reused", found)
-        if known.partial or not len(known):
-            return Failed(found)
-        seen = search.over(known.features, self._few_rows, known.coarse)
-        return Failed(found) if isinstance(seen, Failure) else Found("bought", seen, found)
+    def _in_span(
+        self, known: PowersRepresentation, reader: BoughtValues, labels: Posed
+    ) -> Polynomial | Failure:
+        if self.method == "lattice":
+            return self._sums(reader, labels).reuse(known)
+        search = self._search(reader, labels)
+        return search.use_rep(known) if self.method == "paper" else search.naive(known)
 
-    def _over_all(self, cells: Cells, labels: Posed) -> tuple[Polynomial | Failure, RealValues]:
-        reader = RealValues(cells)
+    def _over(
+        self, known: PowersRepresentation | None, reader: BoughtValues, labels: Posed
+    ) -> Polynomial | Failure:
+        few_rows, n_features = 4 * self.max_terms + 8, reader.n_features
+        if known is not None:
+            return self._sums(reader, labels).over(known.features, few_rows, known.coarse)
         if self.method != "lattice":
-            return self._search(reader, labels).from_scratch(), reader
-        y = np.asarray(labels)
-        search = SumSearch(reader, y, both_ends(y, reader.row_seed), self.rules)
-        found = search.over(np.arange(reader.n_features), self._first_batch(reader.n_features))
-        self._warn_of_mismatch(reader)
-        return found, reader
-
-    @property
-    def _few_rows(self) -> int:
-        return 4 * self.max_terms + 8
-
-    def _first_batch(self, n_features: int) -> int:
-        """Where all monomials fit into one search, few rows do; screening features needs more."""
+            return self._search(reader, labels).from_scratch()
+        # Where all monomials fit into one search, few rows do; screening features needs more.
         few = math.comb(n_features + self.max_degree, self.max_degree) <= MOST_COLUMNS
-        return self._few_rows if few else 60
+        return self._sums(reader, labels).over(np.arange(n_features), few_rows if few else 60)
 
-    def _warn_of_mismatch(self, reader: RealValues) -> None:
-        """Compare the law a user gave with random rows that were bought anyway."""
-        if self.distribution is None:
-            return
-        # Every fourth row bought is among the first of this order.
-        n_rows = self._first_batch(reader.n_features) // 5
-        rows = shuffled(reader.n_examples, reader.row_seed)[:n_rows]
-        features = np.arange(reader.n_features)
-        problem = mismatch(self.distribution, features, reader.values(rows, features))
-        if problem is not None:
-            warnings.warn(f"{problem.message} ({problem.reason})", UserWarning, stacklevel=5)
+    def _sums(self, reader: BoughtValues, labels: Posed) -> SumSearch:
+        y = np.asarray(labels)
+        return SumSearch(reader, y, both_ends(y, reader.row_seed), self.rules)
 
-    def improve_rep(
-        self, representation: PowersRepresentation, found: Found[Polynomial]
-    ) -> PowersRepresentation:
-        """The representation with those verified terms that raise the rank."""
-        terms = found.model
-        coarse = found.seen if isinstance(found.seen, float) else 0.0
-        return representation.extended(sorted(terms), coarse)
+    def _terms(self, formula: Polynomial) -> list[Exponents]:
+        return sorted(formula)
 
     def estimator(
         self, model: Polynomial, labels: object, feature_names: Sequence[str]

@@ -246,18 +246,10 @@ def combination(matrix: ArrayLike, weights: Sequence[Fraction]) -> list[int] | N
     [1, 2]
     >>> combination([[1, 0]], [Fraction(1, 2), Fraction(0)]) is None
     True
-    >>> combination([[2, 0], [1, 3]], [Fraction(0), Fraction(0)])
-    [0, 0]
     """
-    shared = math.lcm(*(weight.denominator for weight in weights))
-    scaled = [int(weight * shared) for weight in weights]
-    used = [i for i, weight in enumerate(scaled) if weight]
-    columns = np.asarray(matrix)[:, used].astype(object)
-    sums = columns @ np.array([scaled[i] for i in used], dtype=object)
-    sums = sums if used else [0] * len(columns)
-    if any(entry % shared for entry in sums):
-        return None
-    return [int(entry // shared) for entry in sums]
+    column = fmpq_mat(len(weights), 1, [fmpq(*weight.as_integer_ratio()) for weight in weights])
+    numerators, shared = (fmpq_mat(_to_flint(matrix)) * column).numer_denom()
+    return [int(entry) for entry in numerators.entries()] if int(shared) == 1 else None
 
 
 def lll(rows: ArrayLike) -> IntMatrix:
@@ -312,15 +304,10 @@ def legal_points(matrix: np.ndarray, max_degree: int, at_most: int) -> np.ndarra
     rank = matrix.shape[1]
     if math.comb(rank + max_degree, max_degree) > at_most:
         return None
-    basis = row_basis(matrix)
-    # Column j of the inverse of F~[I], times F~, says how power j of the basis spreads.
-    columns = [solve(matrix[basis], np.eye(rank, dtype=int)[j].tolist()) for j in range(rank)]
-    spread = [
-        [sum(int(entry) * weight for entry, weight in zip(row, column)) for column in columns]
-        for row in matrix
-    ]
-    common = math.lcm(*(fraction.denominator for row in spread for fraction in row))
-    whole = np.array([[int(fraction * common) for fraction in row] for row in spread], dtype=object)
+    # F F[I]^-1 says how the powers on the basis I spread.
+    basis = fmpq_mat(_to_flint(matrix[row_basis(matrix)])).inv()
+    numerators, denominator = (fmpq_mat(_to_flint(matrix)) * basis).numer_denom()
+    whole, common = _to_numpy(numerators), int(denominator)
     if max_degree * int(np.abs(whole).sum(axis=1).max()) >= 2**62:
         return None
     powers = vectors_up_to(rank, max_degree) @ whole.astype(np.int64).T

@@ -17,10 +17,11 @@ from thrifty.powers.evidence import (
     Support,
     Verdict,
     coarsest,
-    correlation_between,
+    equal_features,
     rows_tell,
     term_values,
     too_few_rows,
+    twins,
     used_features,
 )
 from thrifty.powers.pursuit import (
@@ -37,7 +38,7 @@ from thrifty.powers.representation import (
     legal_points,
     vectors_up_to,
 )
-from thrifty.powers.values import RealValues, growing, shuffled
+from thrifty.powers.values import BoughtValues, growing, shuffled
 
 #: Sums that are tried one by one, monomials that are solved for at once, and sums fitted together.
 MOST_TRIED, MOST_SOLVED, _TOGETHER = 100_000, 2_000, 5_000
@@ -53,7 +54,7 @@ def row_limit(n_features: int, rules: SumRules) -> int:
 class SumSearch:
     """One task: a reader, labels, the order in which rows are bought, what counts as a fit."""
 
-    reader: RealValues
+    reader: BoughtValues
     target: np.ndarray
     order: np.ndarray
     rules: SumRules
@@ -119,7 +120,7 @@ class SumSearch:
                 pair = features[varying[list(alike)]]
                 one, other = self.reader.values(self.order, pair).T
                 if (one == other).all():
-                    return _equal_features(pair, len(self.order))
+                    return equal_features(pair, len(self.order))
                 continue  # other rows tell them apart
             terms = _named(*found, features[varying])
             coarse = max(coarsest(values), coarse_elsewhere)
@@ -209,29 +210,8 @@ class SumSearch:
             f"{limit} of {n_rows} examples do not lead to a polynomial of degree <= "
             f"{rules.max_degree} with at most {rules.max_terms} terms within a precision of "
             f"{rules.precision:.2g}",
-            {"rows": limit, "precision": rules.precision, **self._explanation(features, limit)},
+            {"rows": limit, "precision": rules.precision},
         )
-
-    def _explanation(self, features: np.ndarray, limit: int) -> dict[str, float]:
-        """What may have been in the way: correlated features, coarse values."""
-        # Of the rows bought, only those that labels did not choose show true correlations.
-        random_rows = shuffled(len(self.order), self.reader.row_seed)[: limit // 4]
-        values = self.reader.values(random_rows, features)
-        largest, allowed, _pair = correlation_between(values)
-        return {
-            "correlation": largest,
-            "correlation_by_chance": allowed,
-            "coincidence": coarsest(values),
-        }
-
-
-def twins(values: np.ndarray, used: np.ndarray) -> tuple[int, int] | None:
-    """A used column and another one that is equal to it, where there is one."""
-    for column in used.tolist():
-        equal = np.flatnonzero((values == values[:, [column]]).all(axis=0))
-        if len(equal) > 1:
-            return int(equal[0]), int(equal[1])
-    return None
 
 
 def fit_support(
@@ -259,16 +239,6 @@ def fit_support(
         coefficients[place] *= ratio
         chosen.append(best)
     return points[chosen], Support(tuple(chosen), coefficients, support.rss)
-
-
-def _equal_features(pair: np.ndarray, n_rows: int) -> Failure:
-    first, second = (int(feature) for feature in pair)
-    return Failure(
-        "equal-features",
-        f"features {first} and {second} are equal on all {n_rows} examples, so nobody can tell "
-        "which of them is in the polynomial. Leave one out",
-        {"features": (first, second)},
-    )
 
 
 def _named(points: np.ndarray, support: Support, features: np.ndarray) -> Polynomial:

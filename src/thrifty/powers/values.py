@@ -13,77 +13,52 @@ is always verified on rows in a random order.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
 
 
-class BoughtValues(ABC):
-    """A thin view of a ``Cells`` reader that refuses values the formula cannot take."""
+class BoughtValues:
+    """A thin view of a ``Cells`` reader that refuses values the formula cannot take.
 
-    #: what is needed, and what to do about a value that is not it
-    needed: str
-    advice: str
+    Monomials take values above 0, of which there are logs; polynomials any that are finite.
+    """
 
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
+    def __init__(self, cells: Cells, *, positive: bool = False) -> None:
+        self.cells, self.positive = cells, positive
         self.n_examples = int(cells.n_examples)
         self.n_features = int(cells.n_features)
         self.row_seed = int(cells.row_seed)
 
-    @staticmethod
-    @abstractmethod
-    def fits(bought: np.ndarray) -> np.ndarray:
-        """Which values can be taken."""
-
     def values(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
         """Bought values, checked."""
         bought = np.asarray(self.cells.get(rows, features), dtype=np.float64)
-        wrong = ~self.fits(bought)
+        wrong = ~np.isfinite(bought) | (self.positive & (bought <= 0))
         if wrong.any():
             row, column = (int(index[0]) for index in np.nonzero(wrong))
-            name = self.cells.feature_names[int(features[column])]
+            needed, advice = _ABOVE_0 if self.positive else _FINITE
             raise BadInput(
-                f"{self.needed}, but feature {name!r} is {bought[row, column]} on example "
-                f"{int(rows[row])}. {self.advice}"
+                f"{needed}, but feature {self.cells.feature_names[int(features[column])]!r} is "
+                f"{bought[row, column]} on example {int(rows[row])}. {advice}"
             )
         return bought
+
+    def logs(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Natural logs of :meth:`values`."""
+        return np.asarray(np.log(self.values(rows, features)))
 
     def owned_rows(self, features: np.ndarray) -> np.ndarray:
         """Rows on which all of these can be looked at for nothing."""
         return np.asarray(self.cells.owned_rows(features))
 
 
-class RealValues(BoughtValues):
-    """Values of any size and sign."""
-
-    needed = "polynomials need finite values"
-    advice = "Leave the example or the feature out."
-
-    @staticmethod
-    def fits(bought: np.ndarray) -> np.ndarray:
-        return np.asarray(np.isfinite(bought))
-
-
-class LogValues(BoughtValues):
-    """Values above 0, and their logs."""
-
-    needed = "monomials need finite values above 0"
-    advice = (
-        "Shift or scale the feature, leave it out, or learn with thrifty.Polynomials, which takes "
-        "any finite value."
-    )
-
-    @staticmethod
-    def fits(bought: np.ndarray) -> np.ndarray:
-        return np.asarray(np.isfinite(bought) & (bought > 0))
-
-    def logs(self, rows: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Natural logs of :meth:`values`."""
-        return np.asarray(np.log(self.values(rows, features)))
+_FINITE = "polynomials need finite values", "Leave the example or the feature out."
+_ABOVE_0 = (
+    "monomials need finite values above 0",
+    "Shift or scale the feature, leave it out, or learn with thrifty.Polynomials, which takes "
+    "any finite value.",
+)
 
 
 def shuffled(n_rows: int, seed: int = 0) -> np.ndarray:

@@ -10,34 +10,24 @@ tasks where they hurt one rule most.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.agnostic import fewest_unrelated, most_unrelated
+from thrifty import bounds
 from thrifty.checks import a_choice, whole_number
 from thrifty.errors import BadParameter
-from thrifty.streams.tree_tasks import StreamTask
+from thrifty.streams.tree_tasks import Stream, StreamTask
 from thrifty.trees.tree import Leaf, Node, Split
 
 Strategy = Literal["realizable", "intermediate", "large", "against-expansion", "against-restart"]
 Target = Literal["stumps", "monomials"]
 
 
-def adversary(
-    strategy: Strategy,
-    n_tasks: int,
-    n_features: int,
-    n_metafeatures: int,
-    n_examples: int,
-    n_unrelated: int = 0,
-    random_state: int = 0,
-    *,
-    target: Target = "stumps",
-) -> AdversaryStream:
-    """Tasks whose targets are single features; ``task.good`` says which are related.
+class AdversaryStream(Stream):
+    """Tasks whose targets are single features; ``task.good`` says which are related,
+    ``metafeatures`` are the K features that those use.
 
     With m = ``n_tasks``, N = ``n_features``, K = ``n_metafeatures``, r = ``n_unrelated``:
 
@@ -55,21 +45,13 @@ def adversary(
     ===================  =======================================================================
 
     In ``intermediate`` and ``large`` the numbers of good and bad tasks are m and r only up to a
-    constant; count them with ``stream.count_good()``. Lazy and seeded: task i does not depend on
-    the others.
+    constant; count them with ``stream.count_good()``.
 
     >>> stream = adversary("against-expansion", 4, n_features=30, n_metafeatures=2, n_examples=40,
     ...                    n_unrelated=2)
     >>> [task.good for task in stream]
     [False, False, True, True, True, True]
     """
-    return AdversaryStream(
-        strategy, n_tasks, n_features, n_metafeatures, n_examples, n_unrelated, random_state, target
-    )
-
-
-class AdversaryStream:
-    """An iterable of tasks; ``metafeatures`` are the K features that good tasks use."""
 
     def __init__(
         self,
@@ -78,9 +60,10 @@ class AdversaryStream:
         n_features: int,
         n_metafeatures: int,
         n_examples: int,
-        n_unrelated: int,
-        random_state: int,
-        target: Target,
+        n_unrelated: int = 0,
+        random_state: int = 0,
+        *,
+        target: Target = "stumps",
     ) -> None:
         a_choice("strategy", strategy, get_args(Strategy))
         a_choice("target", target, get_args(Target))
@@ -106,8 +89,8 @@ class AdversaryStream:
     def _lengths(self) -> tuple[int, int]:
         """Tasks drawn from all features first, and tasks on good features after them."""
         m, r, big, k = self.n_tasks, self.n_unrelated, self.n_features, len(self.metafeatures)
-        least = fewest_unrelated(n_tasks=m, n_features=big, k=k)
-        most = most_unrelated(n_tasks=m, n_features=big, k=k)
+        least = bounds.r_min(n_tasks=m, n_features=big, n_metafeatures=k)
+        most = bounds.r_max(n_tasks=m, n_features=big, n_metafeatures=k)
         if self.strategy == "intermediate":
             _condition("r_min <= r", least <= r, r, least)
             _condition("r <= r_max", r <= most, r, most)
@@ -123,13 +106,8 @@ class AdversaryStream:
     def __len__(self) -> int:
         return self._open + self._closing
 
-    def __iter__(self) -> Iterator[StreamTask]:
-        for i in range(len(self)):
-            yield self[i]
-
-    def __getitem__(self, i: int) -> StreamTask:
-        if not 0 <= i < len(self):
-            raise IndexError(f"the stream has {len(self)} tasks; there is no task {i}")
+    def task(self, i: int) -> StreamTask:
+        """The i-th task."""
         feature = self.feature(i)
         random = np.random.default_rng([self.random_state, 1, i])
         name = f"task-{i:05d}"
@@ -194,3 +172,6 @@ def _condition(what: str, holds: bool, r: int, limit: float) -> None:
             f"this adversary's theorem needs {what}; r is {r} and the limit {limit:g}. Choose "
             "another n_unrelated, or another strategy."
         )
+
+
+adversary = AdversaryStream

@@ -22,50 +22,21 @@ import numpy as np
 
 from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
-from thrifty.streams.tree_tasks import TreeStream, draw_shape, with_features
+from thrifty.streams.tree_tasks import TreeStream, chain_of, draw_shape, with_features
 from thrifty.trees.tree import (
-    EMPTY,
     Leaf,
     Node,
     Path,
-    Split,
     Tree,
     affix,
+    build,
     depth,
     features_of,
+    internal_nodes,
     size,
     stump,
     subtree,
 )
-
-
-class AnchorStream(TreeStream):
-    """Tree tasks in which the root variable of each metafeature occurs nowhere else.
-
-    The other variables may be shared between metafeatures. Each is on top of a target with
-    probability 1 / ``n_metafeatures``.
-
-    >>> stream = anchors(2, n_features=40, n_metafeatures=3, n_examples=400, max_depth=4)
-    >>> len(stream.metafeatures), [task.X.shape for task in stream]
-    (3, [(400, 40), (400, 40)])
-    """
-
-    def _draw_metafeatures(self, k: int, deepest: int) -> tuple[Tree, ...]:
-        rng = np.random.default_rng([self.random_state, 0])
-        order = rng.permutation(self.n_features).tolist()
-        roots, pool = order[:k], order[k:]
-        if len(pool) < 2**deepest - 2:
-            raise BadParameter(
-                f"{k} anchors and {2**deepest - 2} other variables do not fit into "
-                f"{self.n_features} features."
-            )
-        return tuple(_member(_shape(deepest, rng), root, pool, rng) for root in roots)
-
-    def _draw_first(self, rng: np.random.Generator) -> Tree:
-        return self.metafeatures[int(rng.integers(len(self.metafeatures)))]
-
-
-anchors = AnchorStream
 
 
 class FamilyStream(TreeStream):
@@ -107,7 +78,7 @@ class FamilyStream(TreeStream):
         roots, pool = order[:k], order[k:]
         if len(pool) < max(2**deepest - 2, self.per_family):
             raise BadParameter(
-                f"{k} families of {self.per_family} metafeatures do not fit into "
+                f"{k} anchors with {self.per_family} metafeatures each do not fit into "
                 f"{self.n_features} features."
             )
         for root in roots:
@@ -133,6 +104,36 @@ class FamilyStream(TreeStream):
 
 
 anchored_families = FamilyStream
+
+
+class AnchorStream(FamilyStream):
+    """Tree tasks in which the root variable of each metafeature occurs nowhere else.
+
+    A family of one each.
+
+    The other variables may be shared between metafeatures. Each is on top of a target with
+    probability 1 / ``n_metafeatures``.
+
+    >>> stream = anchors(2, n_features=40, n_metafeatures=3, n_examples=400, max_depth=4)
+    >>> len(stream.metafeatures), [task.X.shape for task in stream]
+    (3, [(400, 40), (400, 40)])
+    """
+
+    def __init__(
+        self,
+        n_tasks: int,
+        n_features: int,
+        n_metafeatures: int,
+        n_examples: int,
+        max_depth: int,
+        random_state: int = 0,
+        **how: Any,
+    ) -> None:
+        shape = n_tasks, n_features, n_metafeatures, 1, n_examples, max_depth, random_state
+        super().__init__(*shape, max_per_path=max_depth, **how)
+
+
+anchors = AnchorStream
 
 
 def _shape(deepest: int, rng: np.random.Generator) -> Tree:
@@ -187,7 +188,7 @@ class ListStream(TreeStream):
             length = int(rng.integers(1, longest + 1))
             features = rng.choice(self.n_features, length, replace=False).tolist()
             ways = rng.integers(0, 2, length).astype(bool).tolist()
-            chain = _chain(features, ways)
+            chain = chain_of(features, ways)
             if chain not in found:
                 found.append(chain)
         if len(found) < k:
@@ -211,14 +212,6 @@ class ListStream(TreeStream):
                 tree = affix(tree, end, piece)
                 end += _last_way(piece, bool(rng.integers(2)))
         return _end_with(tree, end, rng)
-
-
-def _chain(features: list[int], ways: list[bool]) -> Tree:
-    """Tests in order; ``ways[i]`` is the branch that goes on from test i."""
-    tree: Tree = EMPTY
-    for feature, on in zip(reversed(features), reversed(ways)):
-        tree = Node(Split(feature), EMPTY if on else tree, tree if on else EMPTY)
-    return tree
 
 
 def _last_way(chain: Tree, on: bool) -> Path:
@@ -245,12 +238,8 @@ def _end_with(tree: Tree, end: Path, rng: np.random.Generator) -> tuple[Tree, di
         label = label if again else 1 - label
     labels[end], weights[end] = label, left
 
-    def fill(at: Tree, path: Path) -> Tree:
-        if isinstance(at, Leaf):
-            return Leaf(labels[path])
-        return Node(at.split, fill(at.false, (*path, False)), fill(at.true, (*path, True)))
-
-    return fill(tree, ()), weights
+    splits = {path: node.split for path, node in internal_nodes(tree)}
+    return build(splits, {path: Leaf(label) for path, label in labels.items()}), weights
 
 
 lists = ListStream

@@ -26,6 +26,7 @@ with the thresholds that its own sample supports.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
+from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import read_classes
 from thrifty.trees.gains import gain_named
@@ -46,6 +48,7 @@ from thrifty.trees.tree import (
     Split,
     Tree,
     affix,
+    build,
     depth,
     features_of,
     internal_nodes,
@@ -71,14 +74,31 @@ class StreamTask:
         return f"StreamTask({self.name!r}, {np.shape(self.X)[0]} examples x {np.shape(self.X)[1]})"
 
 
-class TreeStream:
+class Stream(ABC):
+    """Tasks that are made when they are asked for; it may be iterated again and gives the same."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def task(self, i: int) -> StreamTask:
+        """The i-th task, which does not depend on the others."""
+
+    def __iter__(self) -> Iterator[StreamTask]:
+        return map(self.task, range(len(self)))
+
+    def __getitem__(self, i: int) -> StreamTask:
+        if not 0 <= i < len(self):
+            raise IndexError(f"the stream has {len(self)} tasks; there is no task {i}")
+        return self.task(i)
+
+
+class TreeStream(Stream):
     """Tasks whose targets lie in DT(F) for ``n_metafeatures`` hidden metafeatures F.
 
     ``metafeatures`` is the hidden F, ``acceptance_rate`` the yield.
     ``max_nodes`` bounds the internal nodes of a target (twice ``max_depth`` unless said, and fewer
     where the examples do not suffice); metafeatures are at most ``metafeature_depth`` deep.
-    Lazy and seeded: the stream may be iterated again and gives the same tasks; task i does not
-    depend on the others.
 
     >>> stream = trees(3, n_features=40, n_metafeatures=2, n_examples=300, max_depth=3)
     >>> [task.X.shape for task in stream]
@@ -100,16 +120,12 @@ class TreeStream:
         metafeature_depth: int = 2,
         gain: str = "entropy",
     ) -> None:
-        for name, value in (
-            ("n_tasks", n_tasks),
-            ("n_features", n_features),
-            ("n_metafeatures", n_metafeatures),
-            ("n_examples", n_examples),
-            ("max_depth", max_depth),
-            ("metafeature_depth", metafeature_depth),
-        ):
-            if value < (0 if name == "n_tasks" else 1):
-                raise BadParameter(f"{name} must be 1 or more; got {value!r}.")
+        whole_number("n_tasks", n_tasks, least=0)
+        whole_number("n_features", n_features)
+        whole_number("n_metafeatures", n_metafeatures)
+        whole_number("n_examples", n_examples)
+        whole_number("max_depth", max_depth)
+        whole_number("metafeature_depth", metafeature_depth)
         self.n_tasks, self.n_features, self.n_examples = n_tasks, n_features, n_examples
         self.max_depth, self.random_state, self.gain = max_depth, random_state, gain
         self.min_leaf = math.ceil(math.log2(n_features)) + 8
@@ -140,13 +156,8 @@ class TreeStream:
     def __len__(self) -> int:
         return self.n_tasks
 
-    def __iter__(self) -> Iterator[StreamTask]:
-        for i in range(self.n_tasks):
-            yield self[i]
-
-    def __getitem__(self, i: int) -> StreamTask:
-        if not 0 <= i < self.n_tasks:
-            raise IndexError(f"the stream has {self.n_tasks} tasks; there is no task {i}")
+    def task(self, i: int) -> StreamTask:
+        """The i-th task: targets are drawn until greedy learning finds one."""
         rng = np.random.default_rng([self.random_state, 1, i])
         first = self._draw_first(rng)
         tries = 500
@@ -271,15 +282,8 @@ def with_features(shape: Tree, features: list[int]) -> Tree:
 
 def with_splits(shape: Tree, splits: Iterable[Split]) -> Tree:
     """The shape with other splits, in the order of its internal nodes."""
-    at = {path: split for (path, _), split in zip(internal_nodes(shape), splits)}
-
-    def fill(tree: Tree, path: Path) -> Tree:
-        if isinstance(tree, Leaf):
-            return tree
-        sides = (fill(tree.child(b), (*path, b)) for b in (False, True))
-        return Node(at[path], *sides)
-
-    return fill(shape, ())
+    paths = (path for path, _ in internal_nodes(shape))
+    return build(dict(zip(paths, splits)), {})
 
 
 def _leaf_paths(tree: Tree) -> list[Path]:
@@ -353,13 +357,15 @@ class DeepStream(TreeStream):
             )
         rng = np.random.default_rng([self.random_state, 0])
         order = rng.permutation(self.n_features).tolist()
-        chains = [_chain(order[i * deepest : (i + 1) * deepest]) for i in range(k // 2)]
+        on = [True] * deepest
+        chains = [chain_of(order[i * deepest : (i + 1) * deepest], on) for i in range(k // 2)]
         singles = order[k // 2 * deepest : k // 2 * (deepest + 1)]
         return (*chains, *map(stump, singles))
 
-    def __getitem__(self, i: int) -> StreamTask:
+    def task(self, i: int) -> StreamTask:
+        """The i-th task; what it poses follows from its place."""
         self._at = i
-        return super().__getitem__(i)
+        return super().task(i)
 
     def _draw_target(
         self, rng: np.random.Generator, first: Tree | None
@@ -374,11 +380,11 @@ class DeepStream(TreeStream):
         return lean(tree, int(rng.integers(2)), 1.0, (), rng)
 
 
-def _chain(features: list[int]) -> Tree:
-    """Each next feature on the true side of the one before."""
+def chain_of(features: list[int], ways: list[bool]) -> Tree:
+    """Tests in order; ``ways[i]`` is the branch that goes on from test i."""
     tree: Tree = EMPTY
-    for feature in reversed(features):
-        tree = Node(Split(feature), EMPTY, tree)
+    for feature, on in zip(reversed(features), reversed(ways)):
+        tree = Node(Split(feature), EMPTY if on else tree, tree if on else EMPTY)
     return tree
 
 

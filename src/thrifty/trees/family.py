@@ -23,7 +23,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thrifty.attempt import Attempt, Failed, Failure, Found, Representation
 from thrifty.cells import Cells
@@ -31,14 +30,14 @@ from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain, Measure, gain_named, pure_child
-from thrifty.trees.growing import Stuck, contradiction, too_deep
+from thrifty.trees.growing import Half, OnStuck, Reason, Rows, consistent
 from thrifty.trees.learned_trees import AnyLearner, LearnedTrees, Learner
 from thrifty.trees.paper import Paper
 from thrifty.trees.race import Race
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tested import Tested
-from thrifty.trees.tree import Path, Tree, allows_missing
+from thrifty.trees.tree import Leaf, Tree, allows_missing
 from thrifty.trees.use_rep import MATCH
 from thrifty.typing import AnyArray, Json, JsonLike
 
@@ -157,8 +156,9 @@ class _ListLearner(Paper):
         return Failed(told, attempt.grown)
 
     def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
-        stuck = stuck_list(max_depth, lambda: cells.table())
-        return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
+        told = no_list(labels, max_depth, cells.table)
+        gain = gain_named(self.gain)
+        return scratch_tree(cells, labels, gain, max_depth=max_depth, on_stuck=told)
 
 
 @lru_cache(maxsize=32)
@@ -179,8 +179,8 @@ class Lists(LearnedTrees[Metafeatures]):
         "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
     match : str
-        when a metafeature agrees with a list over real-valued features: "feature" (thresholds are
-        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep`
+        when a metafeature agrees with a list over real-valued features: "feature" or "threshold";
+        see :mod:`thrifty.trees.use_rep`
     missing : str
         "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
 
@@ -246,24 +246,25 @@ class Lists(LearnedTrees[Metafeatures]):
     @classmethod
     def from_dict(cls, data: JsonLike) -> Lists:
         """The inverse of :meth:`to_dict`."""
-        return cls(**{key: value for key, value in data.items() if key != "family"})
+        given = {key: value for key, value in data.items() if key != "family"}
+        if given.get("match") == "stored":  # of 0.2; the same promise
+            given["match"] = "threshold"
+        return cls(**given)
 
 
-def stuck_list(max_depth: int, table: Callable[[], AnyArray]) -> Stuck:
+def no_list(labels: Labels, max_depth: int, table: Callable[[], AnyArray]) -> OnStuck[Rows]:
     """What to raise where no split settles a side: rows that are alike, or not a list at all."""
+    inconsistent = consistent(labels, max_depth, "decision list")
 
-    def stuck(
-        path: Path, rows: NDArray[np.int64], starts: NDArray[np.int64], labels: Labels
-    ) -> Exception:
-        if len(path) >= max_depth:
-            return too_deep(max_depth, np.diff(starts), labels, "decision list")
-        values = np.asarray(table())[rows].astype(np.float64)
-        if (np.isnan(values).all(axis=0) | (values == values[:1]).all(axis=0)).all():
-            return contradiction(path, rows, starts, labels)
-        return NotInFamily(
-            f"no decision list is consistent with the labels: after {len(path)} tests {len(rows)} "
-            "examples are left, and every feature leaves both of its sides impure. Use "
-            "thrifty.Trees, or mend the labels."
+    def stuck(place: Rows, reason: Reason, half: Half) -> Leaf:
+        values = np.asarray(table())[place.rows].astype(np.float64)
+        alike = (np.isnan(values).all(axis=0) | (values == values[:1]).all(axis=0)).all()
+        if alike or len(place.path) >= max_depth:
+            return inconsistent(place, reason, half)
+        raise NotInFamily(
+            f"no decision list is consistent with the labels: after {len(place.path)} tests "
+            f"{len(place.rows)} examples are left, and every feature leaves both of its sides "
+            "impure. Use thrifty.Trees, or mend the labels."
         )
 
     return stuck

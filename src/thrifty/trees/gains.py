@@ -16,25 +16,19 @@ it is largest at an end of p_c's interval; the smallest such sum over a few q is
 Gini: with v_c = w_c p_c and W = sum_c v_c the gain is sum_c v_c^2 / W + (w_c - v_c)^2 / (1 - W) -
 sum_c w_c^2. Cut the range of W into pieces [s, t]: in a piece the gain is at most
 sum_c max over the ends of v_c^2 / s + (w_c - v_c)^2 / (1 - t), less the constant.
-
-Class weights say how much a row of each class counts. Counts stay whole numbers and are multiplied
-by the weight of their class, so a gain is still a pure function of the counts, and a reused tree
-still equals the scratch tree to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
 from thrifty import kernels
-from thrifty.errors import BadInput, BadParameter
-from thrifty.labels.classes import Labels
-from thrifty.trees.tree import Leaf, Node, Tree
+from thrifty.errors import BadParameter
 from thrifty.typing import AnyArray, Floats, Ints
 
 Measure = Callable[[AnyArray, AnyArray, Floats], Floats]
@@ -96,8 +90,6 @@ def _entropy(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     >>> _entropy(np.array([[0], [4]]), np.array([4, 4]), one).tolist()
     [1.0]
     """
-    if counts.dtype.kind == "f":
-        return kernels.weighted_entropy_gains(counts, totals)
     return kernels.entropy_gains(counts, totals, kernels.xlogx_table(int(totals.sum())))
 
 
@@ -107,8 +99,6 @@ def _gini(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
     >>> _gini(np.array([[0], [4]]), np.array([4, 4]), np.ones(1)).tolist()
     [0.5]
     """
-    if counts.dtype.kind == "f":
-        return kernels.weighted_gini_gains(counts, totals)
     return kernels.gini_gains(counts, totals)
 
 
@@ -255,91 +245,10 @@ def gain_named(gain: str | Gain | Measure) -> Gain:
         ) from None
 
 
-#: None, "balanced", or what a row of each class weighs
-ClassWeight: TypeAlias = str | Mapping[Hashable, float] | None
-
-
-def check_class_weight(class_weight: object) -> None:
-    """None, "balanced", or positive numbers by class."""
-    if class_weight is None or class_weight == "balanced":
-        return
-    if not isinstance(class_weight, Mapping):
-        raise BadParameter(
-            f"class_weight must be None, 'balanced' or a mapping class -> weight; got "
-            f"{class_weight!r}."
-        )
-    for label, weight in class_weight.items():
-        number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
-        if not number or not 0 < weight < np.inf:
-            raise BadParameter(
-                f"a class weight must be a finite number above 0; got {weight!r} for class "
-                f"{label!r}."
-            )
-
-
-def class_weight_to_json(class_weight: ClassWeight) -> object:
-    """Pairs instead of a mapping: JSON would turn the classes 0 and 1 into texts."""
-    if class_weight is None or isinstance(class_weight, str):
-        return class_weight
-    return [[_plain(label), float(weight)] for label, weight in class_weight.items()]
-
-
-def class_weight_from_json(data: list[list[Any]] | str | None) -> ClassWeight:
-    """The inverse of :func:`class_weight_to_json`."""
-    return dict(data) if isinstance(data, list) else data
-
-
-def _plain(label: object) -> object:
-    return label.item() if hasattr(label, "item") else label
-
-
-def weigh(labels: Labels, class_weight: ClassWeight) -> Labels:
-    """The labels with the weight of each class; classes that are not named weigh 1.
-
-    >>> from thrifty.labels.classes import read_classes
-    >>> weigh(read_classes(["a", "b", "b", "b"]), "balanced").weights.round(2).tolist()
-    [2.0, 0.67]
-    """
-    if class_weight is None:
-        return labels
-    if isinstance(class_weight, str):
-        sizes = np.bincount(labels.codes, minlength=labels.n_classes)
-        return replace(labels, weights=len(labels) / (labels.n_classes * sizes))
-    known = [labels.value(code) for code in range(labels.n_classes)]
-    strangers = [label for label in class_weight if label not in known]
-    if strangers:
-        raise BadInput(
-            f"class_weight names classes that y does not hold: {strangers[:5]}; its classes are "
-            f"{known[:10]}. Remove or rename them."
-        )
-    weights = np.array([float(class_weight.get(label, 1.0)) for label in known])
-    return replace(labels, weights=weights)
-
-
-def weighted(gain: Gain, labels: Labels) -> Gain:
-    """The gain on weighted counts; the gain itself where the labels carry no weights."""
-    weights = labels.weights
-    if weights is None:
-        return gain
-
-    def by_weight(counts: AnyArray, totals: AnyArray, prices: Floats) -> Floats:
-        gains = gain(counts * weights[:, None], totals * weights, prices)
-        n_true = counts.sum(axis=0)
-        constant = (n_true == 0) | (n_true == totals.sum())
-        return np.where(constant, -np.inf, gains)
-
-    return Gain(f"{gain.name}, classes weighted", by_weight, None, by_price=gain.by_price)
-
-
-def weigh_leaves(tree: Tree, labels: Labels) -> Tree:
-    """Leaves of several classes take the class of the most weight; pure ones stay as they are."""
-    if labels.weights is None:
-        return tree
-    if isinstance(tree, Node):
-        return Node(tree.split, weigh_leaves(tree.false, labels), weigh_leaves(tree.true, labels))
-    if tree.counts is None:
-        return tree
-    return Leaf(int(np.argmax(np.array(tree.counts) * labels.weights)), tree.counts)
+def highest(gains: Floats) -> int | None:
+    """Where the highest gain is, the first of equals; None if no feature varies."""
+    at = int(np.argmax(gains)) if len(gains) else 0
+    return at if len(gains) and gains[at] > -np.inf else None
 
 
 @cache

@@ -1,9 +1,9 @@
 """One way to grow a tree, whatever is compared at a node and however it is counted.
 
-``grow(node, candidates, choose, on_stuck)``: at each node that is not pure the *candidates* say
-which features may be asked there, *choose* picks one and gives the two nodes below, and *on_stuck*
-says what becomes of a node where that is impossible: a leaf, or an exception. Learners differ in
-these three alone:
+``grow(node, candidates, choose, prices, on_stuck)``: at each node that is not pure the *candidates*
+say which features may be asked there, *choose* picks one and gives the two nodes below, and
+*on_stuck* says what becomes of a node where that is impossible: a leaf, or an exception. Learners
+differ in these alone:
 
 =================  ==============================================  ==============================
 learner            candidates                                      choose
@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import Generic, Literal, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,13 @@ class Place(Protocol):
     def path(self) -> Path: ...
     @property
     def totals(self) -> Ints: ...
+
+
+class Rows(Place, Protocol):
+    """A node that knows its rows."""
+
+    @property
+    def rows(self) -> Ints: ...
 
 
 P = TypeVar("P", bound=Place)
@@ -89,14 +96,8 @@ class Candidates(Protocol):
         """A node was split: nodes below it will be asked for."""
 
 
-class GrowthLimits(TypedDict):
-    """How far a tree may grow; None: no limit."""
-
-    max_depth: int | None
-    max_nodes: int | None
-
-
-Choose: TypeAlias = Callable[[list[P], list[Ints]], Sequence[Chosen[P] | None]]
+#: (nodes, their candidates, what every feature costs at each) -> the splits; None: none varies
+Choose: TypeAlias = Callable[[list[P], list[Ints], list[Floats]], Sequence[Chosen[P] | None]]
 OnStuck: TypeAlias = Callable[[P, Reason, Half], Leaf]
 
 
@@ -104,16 +105,17 @@ def grow(
     node: P,
     candidates: Candidates,
     choose: Choose[P],
+    prices: PathPrices,
     on_stuck: OnStuck[P],
-    *,
     max_depth: int | None = None,
     max_nodes: int | None = None,
+    *,
     by_level: bool = False,
 ) -> Tree:
     """Grow until leaves are pure: depth first, false branch first, or a level at a time.
 
-    ``choose`` is given the nodes that are split together (one, unless ``by_level``) and their
-    candidates; None where no candidate varies.
+    ``choose`` is given the nodes that are split together (one, unless ``by_level``), their
+    candidates and their prices; None where no candidate varies.
     """
     half = Half()
     waiting = [node]
@@ -133,12 +135,14 @@ def grow(
                 continue
             splitting.append(place)
             asked.append(features)
-        for place, chosen in zip(splitting, choose(splitting, asked) if splitting else ()):
+        costs = [prices.at(place.path) for place in splitting]
+        for place, chosen in zip(splitting, choose(splitting, asked, costs) if splitting else ()):
             if chosen is None:
                 half.leaves[place.path] = on_stuck(place, "constant-candidates", half)
                 continue
             half.splits[place.path] = chosen.split
             candidates.follow(place.path, chosen.split)
+            prices.follow(place.path, chosen.split)
             below = (chosen.false, chosen.true)
             waiting.extend(below if by_level else reversed(below))
     return half.tree()
@@ -155,19 +159,30 @@ def _too_far(path: Path, half: Half, max_depth: int | None, max_nodes: int | Non
     return None
 
 
-def leaf_of(place: Place) -> Leaf:
-    """The most common class, the first of equals."""
+def one_by_one(choose: Callable[[P, Ints, Floats], Chosen[P] | None]) -> Choose[P]:
+    """A ``choose`` that looks at one node at a time."""
+
+    def each(places: list[P], asked: list[Ints], costs: list[Floats]) -> list[Chosen[P] | None]:
+        return [choose(*at) for at in zip(places, asked, costs)]
+
+    return each
+
+
+def most_common(place: Place, reason: Reason, half: Half) -> Leaf:
+    """A node that cannot be split becomes a leaf of its most common class, the first of equals."""
     totals = place.totals.tolist()
     return Leaf(totals.index(max(totals)), tuple(totals))
 
 
-def one_by_one(choose: Callable[[P, Ints], Chosen[P] | None]) -> Choose[P]:
-    """A ``choose`` that looks at one node at a time."""
+def consistent(labels: Labels, max_depth: int | None = None, what: str = "tree") -> OnStuck[Rows]:
+    """For learners of consistent trees: too deep at the depth, a contradiction above it."""
 
-    def each(places: list[P], asked: list[Ints]) -> list[Chosen[P] | None]:
-        return [choose(place, features) for place, features in zip(places, asked)]
+    def stuck(place: Rows, reason: Reason, half: Half) -> NoReturn:
+        if max_depth is not None and len(place.path) >= max_depth:
+            raise too_deep(max_depth, place.totals, labels, what)
+        raise contradiction(place.rows, labels)
 
-    return each
+    return stuck
 
 
 class AllFeatures:
@@ -246,42 +261,6 @@ class Suggested:
         self._carried[*path, False], self._carried[*path, True] = (false, asked), (true, asked)
 
 
-#: (path, rows by class, where each class starts, labels) -> what to raise
-Stuck = Callable[[Path, Ints, Ints, Labels], Exception]
-
-
-def consistent_within(max_depth: int) -> Stuck:
-    """For learners of consistent trees: too deep at the depth, a contradiction above it."""
-
-    def stuck(path: Path, rows: Ints, starts: Ints, labels: Labels) -> Exception:
-        if len(path) >= max_depth:
-            return too_deep(max_depth, np.diff(starts), labels)
-        return contradiction(path, rows, starts, labels)
-
-    return stuck
-
-
-def or_leaf(
-    stuck: Stuck | None,
-    max_depth: int | None,
-    labels: Labels,
-    by_class: Callable[[P], tuple[Ints, Ints]],
-) -> OnStuck[P]:
-    """Raise what ``stuck`` makes of a node; a leaf where there is a depth and no ``stuck``.
-
-    ``by_class`` gives a node's rows, those of one class together, and where each class starts.
-    """
-    if stuck is None and max_depth is None:
-        stuck = contradiction
-
-    def on_stuck(place: P, reason: Reason, half: Half) -> Leaf:
-        if stuck is None:
-            return leaf_of(place)
-        raise stuck(place.path, *by_class(place), labels)
-
-    return on_stuck
-
-
 def too_deep(max_depth: int, totals: Ints, labels: Labels, what: str = "tree") -> NotInFamily:
     """A node at max_depth that is not pure: another tree than the greedy one might be right."""
     classes = ", ".join(repr(labels.value(int(c))) for c in np.flatnonzero(totals)[:4])
@@ -294,11 +273,12 @@ def too_deep(max_depth: int, totals: Ints, labels: Labels, what: str = "tree") -
     )
 
 
-def contradiction(path: Path, rows: Ints, starts: Ints, labels: Labels) -> ContradictoryLabels:
+def contradiction(rows: Ints, labels: Labels) -> ContradictoryLabels:
     """Rows that agree on every feature and differ in their label."""
-    by_class = [rows[starts[c] : starts[c + 1]] for c in range(labels.n_classes)]
-    named = [(int(some[0]), labels.value(c)) for c, some in enumerate(by_class) if len(some)]
-    (a, ya), (b, yb) = named[:2]
+    codes = labels.codes[rows]
+    (a, ya), (b, yb) = (
+        (int(rows[codes == c].min()), labels.value(c)) for c in np.unique(codes)[:2].tolist()
+    )
     return ContradictoryLabels(
         f"a consistent tree is impossible: examples {a} and {b} agree on every feature, yet their "
         f"labels are {ya!r} and {yb!r} ({len(rows)} examples are alike there). Mend or drop "
@@ -350,14 +330,12 @@ class PathPrices:
             above = self._asked[path[:-1]] if path else ()
             self._asked[path] = (*above, split.feature)
 
+    @classmethod
+    def fixed(cls, prices: PathPrices | Floats) -> PathPrices:
+        """An array of prices is the same at every node."""
+        return prices if isinstance(prices, PathPrices) else cls(prices)
 
-Prices: TypeAlias = PathPrices | Floats
-
-
-def path_prices(given: Prices | Cells, gain: Gain) -> PathPrices:
-    """The prices of a reader; those that are given are the same at every node."""
-    if isinstance(given, PathPrices):
-        return given
-    if isinstance(given, np.ndarray):
-        return PathPrices(given)
-    return PathPrices(given.prices, given.prices_after if gain.by_price else None)
+    @classmethod
+    def of(cls, cells: Cells, gain: Gain) -> PathPrices:
+        """Those of a reader; for a gain that does not look at prices they never change."""
+        return cls(cells.prices, cells.prices_after if gain.by_price else None)

@@ -160,11 +160,3 @@ def cut_at(tree: Tree, anchors: Collection[int]) -> list[Tree]:
     if isinstance(tree, Node):
         cut(tree)
     return pieces
-
-
-def recut(trees: Collection[Tree], anchors: Collection[int]) -> list[Tree]:
-    """All pieces of several trees, once each."""
-    found: list[Tree] = []
-    for tree in trees:
-        found += [piece for piece in cut_at(tree, anchors) if piece not in found]
-    return found

@@ -35,7 +35,6 @@ from thrifty.typing import Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
     from thrifty.trees.model import TreeClassifier
-    from thrifty.trees.over_bits_model import OverBits
 
 #: the representation
 Known = TypeVar("Known", bound=Representation)
@@ -62,9 +61,6 @@ class Learner(Protocol[Known]):
 
     def start(self) -> Known:
         """The empty representation."""
-
-    def weigh(self, labels: Labels) -> Labels:
-        """The labels with what a row of each class weighs; most learners give them back."""
 
     def expected_cells(self, known: Known, cells: Cells, max_depth: int) -> Expected:
         """What a task is likely to cost; nothing may be bought for it."""
@@ -184,8 +180,8 @@ class LearnedTrees(ABC, Generic[Known]):
         return self.how.start()
 
     def read_labels(self, y: LabelsLike) -> Labels:
-        """Classes as codes, with the learner's weights."""
-        return self.how.weigh(read_classes(y))
+        """Classes as codes."""
+        return read_classes(y)
 
     def expected_cells(self, representation: Known | OnBits[Known], cells: Cells) -> Expected:
         """What the learner expects."""
@@ -255,16 +251,11 @@ class LearnedTrees(ABC, Generic[Known]):
 
     def estimator(
         self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
-    ) -> TreeClassifier | OverBits:
+    ) -> TreeClassifier:
         """A fitted classifier around the tree, whichever its features are."""
-        around, missing = self.classifier.around, self.how.missing
-        if not isinstance(model, BitTree):
-            return around(model, labels, feature_names, missing=missing)
-        from thrifty.trees.over_bits_model import OverBits
-
-        names = [bit.name for bit in model.bits]
-        over_bits = around(model.tree, labels, names, missing=missing)
-        return OverBits(over_bits, model.bits, feature_names)
+        tree, bits = (model.tree, model.bits) if isinstance(model, BitTree) else (model, ())
+        missing = self.how.missing
+        return self.classifier.around(tree, labels, feature_names, missing=missing, bits=bits)
 
     def load_representation(self, data: JsonLike) -> Known | OnBits[Known]:
         """The inverse of ``representation.to_dict()``."""
@@ -272,13 +263,9 @@ class LearnedTrees(ABC, Generic[Known]):
             return self.how.load_representation(data)
         return OnBits(read_bits(data["bits"]), self.how.load_representation(data["inner"]))
 
-    def load_estimator(self, data: JsonLike) -> TreeClassifier | OverBits:
+    def load_estimator(self, data: JsonLike) -> TreeClassifier:
         """The inverse of ``estimator.to_dict()``."""
-        if "over_bits" not in data:
-            return self.classifier.from_dict(data)
-        from thrifty.trees.over_bits_model import OverBits
-
-        return OverBits.from_dict(data, self.classifier.from_dict)
+        return self.classifier.from_dict(data)
 
 
 Model = TypeVar("Model")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thrifty.cells import Cells, Source, as_source
-from thrifty.cells.features import Match, match_features
+from thrifty.cells.bit_cells import Bit, BitCells, bits_to_dict, read_bits
+from thrifty.cells.features import match_features
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.checks import whole_number
@@ -24,16 +25,8 @@ from thrifty.lazy import Asked, Explanation, Forest, Walked, balanced_shares, st
 from thrifty.lazy import explain as explain_path
 from thrifty.stopping import StoppingRule
 from thrifty.trees.drawing import draw_tree, graphviz_text, list_text, sign, text_with_origins
-from thrifty.trees.gains import (
-    ClassWeight,
-    Gain,
-    Measure,
-    check_class_weight,
-    gain_named,
-    pure_child,
-    weigh,
-    weighted,
-)
+from thrifty.trees.gains import Gain, Measure, gain_named, pure_child
+from thrifty.trees.growing import most_common
 from thrifty.trees.representation import Origin, origins
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import (
@@ -54,17 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ShownAsText(ClassifierMixin, BaseEstimator):
-    """A classifier that notebooks show as its text, in place of scikit-learn's diagram."""
-
-    def _repr_html_(self) -> str:
-        return pre_html(str(self))
-
-    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
-
-
-class TreeClassifier(ShownAsText):
+class TreeClassifier(ClassifierMixin, BaseEstimator):
     """A decision tree over Boolean and real-valued features.
 
     Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` learns from scratch.
@@ -77,8 +60,6 @@ class TreeClassifier(ShownAsText):
     gain : str, Gain or callable
         "entropy", "gini", "gain-ratio", "eg2", "cs-id3", "idx", or a function (counts, totals,
         prices) -> gains
-    class_weight : None, str or mapping
-        None, "balanced", or a mapping class -> weight
     missing : str
         "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child
     prices : None, number, sequence, mapping or PriceList
@@ -97,6 +78,9 @@ class TreeClassifier(ShownAsText):
         what the last prediction on a Source bought
     feature_names_in_ : array of str
         the names that ``fit`` was given, if any; a lifetime's models have all names
+    bits_ : tuple of Bit
+        what the features of ``tree_`` are, where a lifetime met categories: bits of the columns
+        that users bring
 
     Raises
     ------
@@ -124,13 +108,11 @@ class TreeClassifier(ShownAsText):
         self,
         max_depth: int | None = None,
         gain: str | Gain | Measure = "entropy",
-        class_weight: ClassWeight = None,
         missing: str = "error",
         prices: PricesLike = None,
     ) -> None:
         self.max_depth = max_depth
         self.gain = gain
-        self.class_weight = class_weight
         self.missing = missing
         self.prices = prices
 
@@ -138,10 +120,9 @@ class TreeClassifier(ShownAsText):
         """Learn from scratch on every cell of X.
 
         ``sample_weight`` takes whole numbers, each row counting so many times: gains are functions
-        of counts. Fractions are refused; use ``class_weight``, or scale them to whole numbers.
+        of counts. Fractions are refused; scale them to whole numbers.
         """
         allow_missing = allows_missing(self.missing)
-        check_class_weight(self.class_weight)
         if self.max_depth is not None:
             whole_number("max_depth", self.max_depth)
         if y is None:
@@ -158,12 +139,11 @@ class TreeClassifier(ShownAsText):
         names, named = source.feature_names, source.named
         if sample_weight is not None:
             source, labels = repeat_rows(source, labels, sample_weight)
-        labels = weigh(labels, self.class_weight)
-        gain = weighted(self._learning_gain(), labels)
         cells = Cells(source, self.prices)
         # With a bound, rows that cannot be told apart become a leaf of their most common class.
         deepest = min(self.max_depth or MOST_DEPTH, MOST_DEPTH)
-        tree = scratch_tree(cells, labels, gain, max_depth=deepest)
+        gain = self._learning_gain()
+        tree = scratch_tree(cells, labels, gain, max_depth=deepest, on_stuck=most_common)
         return self._set(tree, labels, names, named=named)
 
     def _learning_gain(self) -> Gain:
@@ -171,11 +151,18 @@ class TreeClassifier(ShownAsText):
 
     @classmethod
     def around(
-        cls, tree: Tree, labels: Labels, feature_names: Sequence[str], *, missing: str = "error"
+        cls,
+        tree: Tree,
+        labels: Labels,
+        feature_names: Sequence[str],
+        *,
+        missing: str = "error",
+        bits: Sequence[Bit] = (),
     ) -> Self:
         """A fitted classifier around a tree whose leaves carry class codes."""
         made = cls(missing=missing)._set(tree, labels, feature_names, named=True)
-        made._told_names = tuple(feature_names) != default_names(len(feature_names))
+        made.bits_ = tuple(bits)
+        made._told_names = bool(bits) or made.feature_names_ != default_names(len(feature_names))
         return made
 
     def _set(
@@ -185,6 +172,7 @@ class TreeClassifier(ShownAsText):
         self.classes_ = labels.classes
         self.n_features_in_ = len(feature_names)
         self.feature_names_ = tuple(feature_names)
+        self.bits_: tuple[Bit, ...] = ()
         if named:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -220,15 +208,14 @@ class TreeClassifier(ShownAsText):
           x1 = 0 (compared with 0.5), paid 1
         """
         check_is_fitted(self, "tree_")
-        source = _source_of(X, allow_missing=allows_missing(self.missing))
-        cells = Cells(source, match=self._match(source))
+        cells = self._reader(X)
         if not 0 <= example < cells.n_examples:
             raise BadInput(f"example must lie in 0..{cells.n_examples - 1}; got {example!r}.")
         return self.explain_asked(cells, example)
 
     def explain_asked(self, cells: Cells, example: int) -> Explanation:
         """The same through a reader that is open already."""
-        forest = self._flat.forest
+        forest, cells = self._flat.forest, self._own(cells)
         walked = walk(cells, forest, rows=np.array([example]))
         answer = self.classes_[self._flat.label[walked.at[example, 0]]]
         return explain_path(forest, walked, example, answer, cells)
@@ -236,7 +223,26 @@ class TreeClassifier(ShownAsText):
     @property
     def features_(self) -> NDArray[np.int64]:
         """Indices of the features that a prediction may ask for."""
-        return np.array(sorted(features_of(self.tree_)), dtype=np.int64)
+        asked = features_of(self.tree_)
+        if self.bits_:
+            place = {name: f for f, name in enumerate(self.feature_names_)}
+            asked = {place[self.bits_[i].feature] for i in asked}
+        return np.array(sorted(asked), dtype=np.int64)
+
+    def _own(self, cells: Cells) -> Cells:
+        """What the tree asks of a reader."""
+        return BitCells(cells, self.bits_) if self.bits_ else cells
+
+    def _reader(self, X: TableLike) -> Cells:
+        if self.bits_:
+            source = as_source(X, allow_missing=True, categories=True)
+        else:
+            source = _source_of(X, allow_missing=allows_missing(self.missing))
+        needed, whose = self.features_.tolist(), type(self).__name__
+        names, told = self.feature_names_, self._told_names
+        return Cells(
+            source, match=match_features(names, source, needed=needed, whose=whose, named=told)
+        )
 
     def ask(
         self,
@@ -249,9 +255,8 @@ class TreeClassifier(ShownAsText):
     ) -> Asked:
         """Answer rows through a reader, buying only the cells on their paths."""
         forest = self._flat.forest
-        walked = walk(cells, forest, stopping_of(stop, spend, per_row), rows=rows)
-        if not allows_missing(self.missing):
-            _no_gaps(walked, self.feature_names_)
+        walked = walk(self._own(cells), forest, stopping_of(stop, spend, per_row), rows=rows)
+        self._no_gaps(walked)
         at = walked.at[rows, 0]
         stopped = tuple(walked.why[0, rows].tolist())
         label = self._flat.label[at]
@@ -260,14 +265,15 @@ class TreeClassifier(ShownAsText):
             label = np.where(sure, balanced_shares(forest)[at].argmax(axis=1), label)
         return Asked(np.asarray(self.classes_[label]), self._flat.share[at], stopped)
 
-    def _match(self, source: Source) -> Match | None:
-        return match_features(
-            self.feature_names_,
-            source,
-            needed=self.features_.tolist(),
-            whose=type(self).__name__,
-            named=self._told_names,
-        )
+    def _no_gaps(self, walked: Walked) -> None:
+        """A value that came as NaN must not lead anywhere in silence."""
+        lost = np.argwhere(np.isnan(walked.values) & walked.known)
+        if len(lost) and not allows_missing(self.missing):
+            example, column = map(int, lost[0])
+            raise BadInput(
+                f"every value must be known; got NaN for {self._name(int(walked.features[column]))}"
+                f" on example {example}. Impute it, or learn with missing='larger-child'."
+            )
 
     def get_depth(self) -> int:
         """Tests on the longest path."""
@@ -276,14 +282,13 @@ class TreeClassifier(ShownAsText):
 
     def _leaves(self, X: TableLike) -> NDArray[np.int64]:
         check_is_fitted(self, "tree_")
-        source = _source_of(X, allow_missing=allows_missing(self.missing))
-        if isinstance(X, Source):  # ask only for what each example's path needs
-            cells = Cells(X, match=self._match(X))
-            walked = walk(cells, self._flat.forest)
+        if self.bits_ or isinstance(X, Source):  # ask only for what each example's path needs
+            cells = self._reader(X)
+            walked = walk(self._own(cells), self._flat.forest)
             self.receipt_ = cells.receipt()
-            if not allows_missing(self.missing):
-                _no_gaps(walked, self.feature_names_)
+            self._no_gaps(walked)
             return walked.at[:, 0]
+        source = _source_of(X, allow_missing=allows_missing(self.missing))
         if source.n_features != self.n_features_in_:
             raise FeaturesChanged(
                 f"X has {source.n_features} features, but {type(self).__name__} is expecting "
@@ -296,28 +301,33 @@ class TreeClassifier(ShownAsText):
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
         check_is_fitted(self, "tree_")
-        data = {
-            "tree": self.tree_.to_dict(),
-            "classes": self.classes_.tolist(),
-            "feature_names": list(self.feature_names_),
-        }
-        return data if self.missing == "error" else {**data, "missing": self.missing}
+        names = [self._name(i) for i in range(len(self.bits_ or self.feature_names_))]
+        classes = self.classes_.tolist()
+        data = {"tree": self.tree_.to_dict(), "classes": classes, "feature_names": names}
+        if self.missing != "error":
+            data["missing"] = self.missing
+        if self.bits_:
+            bits, own = bits_to_dict(self.bits_), list(self.feature_names_)
+            data = {"bits": bits, "over_bits": data, "feature_names": own}
+        return data
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Self:
         """The inverse of :meth:`to_dict`."""
+        own, bits = data["feature_names"], read_bits(data["bits"]) if "over_bits" in data else ()
+        data = data.get("over_bits", data)
         classes = np.array(data["classes"])
         codes = {value: code for code, value in enumerate(data["classes"])}
         tree = relabel(tree_from_dict(data["tree"]), codes.__getitem__)
         names = data["feature_names"]
         if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
             raise BadInput("feature_names of a model must be a list of texts.")
-        outside = [f for f in features_of(tree) if not 0 <= f < len(names)]
+        outside = [f for f in features_of(tree) if not 0 <= f < len(bits or names)]
         if outside:
             raise BadInput(f"the tree asks for feature {outside[0]}, and there are {len(names)}.")
         labels = Labels(np.zeros(0, dtype=np.int64), classes)
         missing = data.get("missing", "error")
-        return cls.around(tree, labels, data["feature_names"], missing=missing)
+        return cls.around(tree, labels, own, missing=missing, bits=bits)
 
     def to_text(self, metafeatures: Iterable[Tree] | None = None) -> str:
         """The tree as text; with a representation, the metafeature each node came from."""
@@ -337,7 +347,7 @@ class TreeClassifier(ShownAsText):
         return draw_tree(self.tree_, self._name, self._origins(metafeatures), ax)
 
     def _name(self, i: int) -> str:
-        return str(self.feature_names_[i])
+        return str(self.bits_[i].name if self.bits_ else self.feature_names_[i])
 
     def _origins(self, metafeatures: Iterable[Tree] | None) -> dict[Path, Origin] | None:
         return None if metafeatures is None else origins(self.tree_, metafeatures)
@@ -346,6 +356,13 @@ class TreeClassifier(ShownAsText):
         if not hasattr(self, "tree_"):
             return repr(self)
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """Notebooks show the text, in place of scikit-learn's diagram."""
+        return pre_html(str(self))
+
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()
@@ -410,17 +427,6 @@ def _route(source: Source, forest: Forest, features: list[int]) -> NDArray[np.in
             at[moving[lost]] = forest.missing[nodes[lost]]
 
 
-def _no_gaps(walked: Walked, names: Sequence[str]) -> None:
-    """A value that came as NaN must not lead anywhere in silence."""
-    lost = np.argwhere(np.isnan(walked.values) & walked.known)
-    if len(lost):
-        example, column = map(int, lost[0])
-        raise BadInput(
-            f"every value must be known; got NaN for {names[int(walked.features[column])]} on "
-            f"example {example}. Impute it, or learn with missing='larger-child'."
-        )
-
-
 def repeat_rows(source: Source, labels: Labels, sample_weight: object) -> tuple[Source, Labels]:
     """Each row as often as its weight says; weight 0 leaves it out.
 
@@ -444,8 +450,7 @@ def repeat_rows(source: Source, labels: Labels, sample_weight: object) -> tuple[
         i = int(np.flatnonzero(~whole)[0])
         raise BadInput(
             f"sample_weight must hold whole numbers, 0 or more: a row counts so many times; got "
-            f"{weights[i]} for example {i}. Scale the weights to whole numbers, or weigh classes "
-            "with class_weight."
+            f"{weights[i]} for example {i}. Scale the weights to whole numbers."
         )
     if not numbers.any():
         raise BadInput("sample_weight must leave at least one example; all weights are zero.")
@@ -470,7 +475,7 @@ class ListClassifier(TreeClassifier):
     gain : str, Gain or callable
         "entropy", "gini", or a function (counts, totals, prices) -> gains; compared among the
         splits that leave one child pure
-    class_weight, missing, prices : as there
+    missing, prices : as there
         as for :class:`TreeClassifier`
 
     Raises
@@ -501,8 +506,7 @@ class ListClassifier(TreeClassifier):
         return list_text(self.tree_, self._name, labels=sign if two else str)
 
 
-@dataclass(frozen=True, eq=False)
-class FlatTree:
+class FlatTree(NamedTuple):
     """A tree as arrays, for many examples at once, with what it answers at each of its nodes.
 
     A value of the threshold and above goes to the true child; a Boolean split is the threshold
@@ -535,32 +539,28 @@ def flatten(tree: Tree, n_classes: int) -> FlatTree:
     """Number the nodes parents first; leaves carry class codes."""
     order: list[Tree] = [tree]
     children: list[tuple[int, int]] = []
-    i = 0
-    while i < len(order):
-        at = order[i]
+    for i, at in enumerate(order):  # which grows meanwhile
         if isinstance(at, Leaf):
             children.append((i, i))
         else:
             children.append((len(order), len(order) + 1))
             order.extend((at.false, at.true))
-        i += 1
     n = len(order)
-    feature = np.full(n, -1, dtype=np.int64)
-    threshold = np.full(n, 0.5)
-    label = np.zeros(n, dtype=np.int64)
-    share = np.zeros((n, n_classes))
-    for i, at in enumerate(order):
-        if isinstance(at, Leaf):
-            label[i] = 0 if at.label is None else at.label
-            share[i] = _shares(at, n_classes)
-        else:
-            feature[i] = at.split.feature
-            if at.split.threshold is not None:
-                threshold[i] = at.split.threshold
     child = np.array(children, dtype=np.int64)
-    rows = _rows(order, child)
+    feature, threshold = np.full(n, -1, dtype=np.int64), np.full(n, 0.5)
+    label, rows = np.zeros(n, dtype=np.int64), np.zeros(n)
+    share = np.zeros((n, n_classes))
     for i in range(n - 1, -1, -1):  # children come after their parents
-        if feature[i] >= 0:
+        at = order[i]
+        if isinstance(at, Leaf):
+            label[i] = at.label or 0
+            rows[i] = sum(at.counts or ())
+            share[i] = (
+                np.array(at.counts) / rows[i] if rows[i] else np.arange(n_classes) == label[i]
+            )
+        else:
+            feature[i], threshold[i] = at.split.feature, at.split.cut
+            rows[i] = rows[child[i]].sum()
             weights = rows[child[i]] if rows[i] > 0 else np.ones(2)
             share[i] = weights @ share[child[i]] / weights.sum()
             label[i] = int(np.argmax(share[i]))
@@ -569,24 +569,3 @@ def flatten(tree: Tree, n_classes: int) -> FlatTree:
     roots = np.zeros(1, dtype=np.int64)
     forest = Forest(feature, threshold, false, true, larger, roots, strict=True, share=share)
     return FlatTree(forest, label, share)
-
-
-def _rows(order: list[Tree], child: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Training rows that reached each node; children come after their parents: sum backwards."""
-    rows = np.zeros(len(order))
-    for i in range(len(order) - 1, -1, -1):
-        at = order[i]
-        if isinstance(at, Leaf):
-            rows[i] = 0 if at.counts is None else sum(at.counts)
-        else:
-            rows[i] = rows[child[i]].sum()
-    return rows
-
-
-def _shares(leaf: Leaf, n_classes: int) -> NDArray[np.float64]:
-    if leaf.counts is not None and sum(leaf.counts) > 0:
-        counts = np.asarray(leaf.counts, dtype=np.float64)
-        return np.asarray(counts / counts.sum())
-    share = np.zeros(n_classes)
-    share[0 if leaf.label is None else leaf.label] = 1.0
-    return share

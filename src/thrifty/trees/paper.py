@@ -1,8 +1,8 @@
 """``Paper()``: every candidate on every row, accepted when consistent.
 
-:class:`OverMetafeatures` is what every learner over metafeatures shares: its parameters, the first
-phase, ImproveRep. How a tree is grown from metafeatures (:meth:`OverMetafeatures.reuse`) and from
-all features (:meth:`OverMetafeatures.scratch`) is each learner's own.
+Race and Tested are papers that grow a tree from metafeatures (:meth:`Paper.reuse`) and from all
+features (:meth:`Paper.scratch`) in a way of their own; the parameters, the first phase and
+ImproveRep are the same.
 
 Older metafeatures that fit a task as well as the newer one that was found for it.
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,25 +32,14 @@ from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
 from thrifty.labels.classes import Labels
-from thrifty.trees.gains import (
-    ClassWeight,
-    Gain,
-    Measure,
-    check_class_weight,
-    class_weight_from_json,
-    class_weight_to_json,
-    gain_named,
-    weigh,
-    weighted,
-)
-from thrifty.trees.growing import consistent_within
+from thrifty.trees.gains import Gain, Measure, gain_named
 from thrifty.trees.improve_rep import Improvement, improved, improvement_named
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import Leaf, Node, Tree, allows_missing
 from thrifty.trees.use_rep import MATCH, Grown, use_rep
 from thrifty.trees.warm_up import WarmUp, after_warm_task, read_warm_up
-from thrifty.typing import Json, JsonLike
+from thrifty.typing import Ints, Json, JsonLike
 
 #: rows of a first sample; one that has nothing to do with the labels seldom agrees on them
 _ROWS = 8
@@ -78,26 +67,15 @@ def agreeing(
     if not _is_single(model):
         return ()
     random = np.random.default_rng([seed, zlib.crc32(labels.codes.tobytes())])
-    found = [tree for tree in newer if _is_single(tree) and _agrees_for_free(tree, cells, labels)]
-    spare = len(labels) * (1 + 2 * _newer_than(model, newer) - len(newer))
+    found: list[Tree] = []
+    for tree in filter(_is_single, newer):
+        rows = cells.owned_rows([tree.split.feature])
+        if len(rows) == len(labels) and _agrees(tree, rows, cells, labels):
+            found.append(tree)
+    roots = [tree.split.feature for tree in reversed(newer) if isinstance(tree, Node)]
+    behind = roots.index(model.split.feature) if model.split.feature in roots else 0
+    spare = len(labels) * (1 + 2 * behind - len(newer))
     return (*_some_of(older, cells, labels, spare, random), *found)
-
-
-def _newer_than(model: Tree, trees: Sequence[Tree]) -> int:
-    """How many stand behind the model's own, which is the last of its feature; 0 if none is."""
-    assert isinstance(model, Node)
-    for behind, tree in enumerate(reversed(trees)):
-        if isinstance(tree, Node) and tree.split.feature == model.split.feature:
-            return behind
-    return 0
-
-
-def _agrees_for_free(tree: Tree, cells: Cells, labels: Labels) -> bool:
-    assert isinstance(tree, Node)
-    rows = cells.owned_rows([tree.split.feature])
-    return len(rows) == len(labels) and _tells(
-        tree, cells.get(rows, [tree.split.feature])[:, 0], labels.codes[rows]
-    )
 
 
 def _some_of(
@@ -105,7 +83,7 @@ def _some_of(
 ) -> list[Tree]:
     """Some of the older ones that agree on every row, for ``spare`` cells at most."""
     share = 0.25  # of the task's examples: cells spent on first samples of older ones
-    single = [tree for tree in older if isinstance(tree, Node) and _is_single(tree)]
+    single = list(filter(_is_single, older))
     n = min(len(single), int(share * len(labels)) // _ROWS)
     # What is bought beyond the need must not be what a budget lacks in the end.
     if not n or spare < len(labels) or cells.allowance is not None:
@@ -114,35 +92,28 @@ def _some_of(
         n = 1  # two first samples and a whole column would be too much
     some = [single[i] for i in random.choice(len(single), n, replace=False).tolist()]
     rows = _of_every_class(labels, random)
-    values = cells.get(rows[:_ROWS], [tree.split.feature for tree in some])
+    cells.get(rows[:_ROWS], [tree.split.feature for tree in some])
     spare -= n * _ROWS
-    found = []
-    for tree, column in zip(some, values.T):
-        if spare < len(rows) - _ROWS or not _tells(tree, column, labels.codes[rows[:_ROWS]]):
+    found: list[Tree] = []
+    for tree in some:
+        looked = _ROWS
+        agrees = _agrees(tree, rows[:looked], cells, labels)
+        if spare < len(rows) - _ROWS or not agrees:
             continue
-        looked, agrees = _on_every_row(tree, rows, cells, labels)
+        while agrees and looked < len(rows):  # twice as many each time until one disagrees
+            looked = min(2 * looked, len(rows))
+            agrees = _agrees(tree, rows[:looked], cells, labels)
         spare -= looked - _ROWS
         if agrees:
             found.append(tree)
     return found
 
 
-def _on_every_row(tree: Node, rows: np.ndarray, cells: Cells, labels: Labels) -> tuple[int, bool]:
-    """Rows looked at, twice as many each time until one disagrees, and whether none does."""
-    n = _ROWS
-    while n < len(rows):
-        n = min(2 * n, len(rows))
-        column = cells.get(rows[:n], [tree.split.feature])[:, 0]
-        if not _tells(tree, column, labels.codes[rows[:n]]):
-            return n, False
-    return n, True
-
-
-def _is_single(tree: Tree) -> bool:
+def _is_single(tree: Tree) -> TypeGuard[Node]:
     return isinstance(tree, Node) and isinstance(tree.false, Leaf) and isinstance(tree.true, Leaf)
 
 
-def _of_every_class(labels: Labels, random: np.random.Generator) -> np.ndarray:
+def _of_every_class(labels: Labels, random: np.random.Generator) -> Ints:
     """The rows in random order, the first of different classes: a constant tells nothing."""
     order = random.permutation(len(labels))
     first = np.unique(labels.codes[order], return_index=True)[1]
@@ -150,17 +121,56 @@ def _of_every_class(labels: Labels, random: np.random.Generator) -> np.ndarray:
     return np.asarray(order[np.concatenate([first, rest])])
 
 
-def _tells(tree: Tree, column: np.ndarray, codes: np.ndarray) -> bool:
+def _agrees(tree: Node, rows: Ints, cells: Cells, labels: Labels) -> bool:
     """Whether each side of the split is of one class."""
-    assert isinstance(tree, Node)
-    true = column >= tree.split.cut
-    sides = (codes[true], codes[~true])
-    return all(len(set(side.tolist())) == 1 for side in sides)
+    codes = labels.codes[rows]
+    true = cells.get(rows, [tree.split.feature])[:, 0] >= tree.split.cut
+    return all(len(set(side.tolist())) == 1 for side in (codes[true], codes[~true]))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class OverMetafeatures:
-    """The parameters of Paper, Race and Tested; their docstrings say what each means."""
+class Paper:
+    """Algorithms 2 and 3 as they stand: each candidate is bought on every row of its node.
+
+    A tree is accepted when it is consistent with the labels, within ``max_depth``.
+
+    Parameters
+    ----------
+    gain : str or callable
+        "entropy", "gini", "gain-ratio", the price-aware "eg2", "cs-id3" and "idx", or a function
+        (counts, totals, prices) -> gains.
+    improve : str or callable
+        What a failure adds to the representation: "paths" (Algorithm 3), "anchors" (one subtree,
+        where every metafeature has a root that occurs nowhere else), "anchored-families" (the
+        pieces between anchors; give a ``warm_up`` too), "features" (the naive baseline), or a
+        function (known, scratch tree, what UseRep had grown) -> trees.
+    match : str
+        When a metafeature agrees with a tree over real-valued features: where its features do
+        ("feature"), or its thresholds, too ("threshold"); see :mod:`thrifty.trees.use_rep`.
+    max_nodes : int or None
+        UseRep fails where a tree would need more internal nodes; None: no limit.
+    warm_up : WarmUp or int
+        So many tasks are first learned from scratch and stored whole.
+    missing : str
+        "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child.
+
+    Raises
+    ------
+    thrifty.errors.BadParameter
+        a gain, ``improve``, ``match`` or ``missing`` that cannot be
+
+    See Also
+    --------
+    thrifty.trees.Race : the same trees for fewer cells
+    thrifty.bounds.trees : what m tasks cost at most
+
+    Examples
+    --------
+    >>> import thrifty
+    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=Paper(gain="gini")))
+    >>> life.learn("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).receipt.cells
+    8
+    """
 
     gain: str | Gain | Measure = "entropy"
     improve: str | Improvement = "paths"
@@ -178,17 +188,18 @@ class OverMetafeatures:
         if self.max_nodes is not None:
             set_checked(self, max_nodes=whole_number("max_nodes", self.max_nodes))
 
-    # What each learner does in its own way.
-
     def reuse(
         self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
-        """A tree grown from metafeatures, or where that failed."""
-        raise NotImplementedError
+        """Algorithm 2."""
+        gain, nodes, match = gain_named(self.gain), self.max_nodes, self.match
+        return use_rep(
+            known, cells, labels, gain, max_depth=max_depth, max_nodes=nodes, match=match
+        )
 
     def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
-        """A tree grown from all features."""
-        raise NotImplementedError
+        """Every cell, and the top-down tree on them."""
+        return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth)
 
     def remembers(self, cells: Cells) -> NDArray[np.uint64] | None:
         """Which examples taught a tree, for learners whose promise depends on that."""
@@ -199,10 +210,6 @@ class OverMetafeatures:
     def start(self) -> Metafeatures:
         """No metafeatures."""
         return Metafeatures()
-
-    def weigh(self, labels: Labels) -> Labels:
-        """Rows weigh the same."""
-        return labels
 
     def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
         """Every root of a metafeature on every example, then the paths; Lemma 2 as the limit."""
@@ -285,8 +292,11 @@ class OverMetafeatures:
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Self:
-        """The inverse of :meth:`to_dict`."""
-        given = {key: value for key, value in data.items() if key != "learner"}
+        """The inverse of :meth:`to_dict`; what learners of 0.2 had besides made no promise."""
+        gone = ("learner", "class_weight", "race")
+        given = {key: value for key, value in data.items() if key not in gone}
+        if given.get("match") == "stored":
+            given["match"] = "threshold"
         if isinstance(given.get("warm_up"), dict):
             given["warm_up"] = WarmUp(**given["warm_up"])
         return cls(**given)
@@ -307,98 +317,3 @@ def path_cells(trees: Iterable[Tree]) -> float:
     1.0
     """
     return max(map(_mean_depth, trees))
-
-
-def reuse_every_row(
-    learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
-) -> Attempt[Tree]:
-    """Algorithm 2, with a learner's gain, match and limits."""
-    return use_rep(
-        known,
-        cells,
-        labels,
-        weighted(gain_named(learner.gain), labels),
-        max_depth=max_depth,
-        max_nodes=learner.max_nodes,
-        match=learner.match,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Paper(OverMetafeatures):
-    """Algorithms 2 and 3 as they stand: each candidate is bought on every row of its node.
-
-    A tree is accepted when it is consistent with the labels, within ``max_depth``.
-
-    Parameters
-    ----------
-    gain : str or callable
-        "entropy", "gini", "gain-ratio", the price-aware "eg2", "cs-id3" and "idx", or a function
-        (counts, totals, prices) -> gains.
-    improve : str or callable
-        What a failure adds to the representation: "paths" (Algorithm 3), "anchors" (one subtree,
-        where every metafeature has a root that occurs nowhere else), "anchored-families" (the
-        pieces between anchors; give a ``warm_up`` too), "features" (the naive baseline), or a
-        function (known, scratch tree, what UseRep had grown) -> trees.
-    match : str
-        When a metafeature agrees with a tree over real-valued features: "feature" (thresholds are
-        fitted anew), "threshold" or "stored"; see :mod:`thrifty.trees.use_rep`.
-    max_nodes : int or None
-        UseRep fails where a tree would need more internal nodes; None: no limit.
-    warm_up : WarmUp or int
-        So many tasks are first learned from scratch and stored whole.
-    missing : str
-        "error" refuses NaN; "larger-child" sends rows that lack a value to the larger child.
-    class_weight : None, str or mapping
-        None, "balanced", or a mapping class -> weight, for the gains.
-
-    Raises
-    ------
-    thrifty.errors.BadParameter
-        a gain, ``improve``, ``match``, ``missing`` or weights that cannot be
-
-    See Also
-    --------
-    thrifty.trees.Race : the same trees for fewer cells
-    thrifty.bounds.trees : what m tasks cost at most
-
-    Examples
-    --------
-    >>> import thrifty
-    >>> life = thrifty.Lifetime(thrifty.Trees(max_depth=4, learner=Paper(gain="gini")))
-    >>> life.learn("xor", [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).receipt.cells
-    8
-    """
-
-    class_weight: ClassWeight = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_class_weight(self.class_weight)
-
-    def weigh(self, labels: Labels) -> Labels:
-        """The labels with what a row of each class weighs."""
-        return weigh(labels, self.class_weight)
-
-    def reuse(
-        self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
-    ) -> Attempt[Tree]:
-        """Algorithm 2."""
-        return reuse_every_row(self, known, cells, labels, max_depth)
-
-    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
-        """Every cell, and the top-down tree on them."""
-        gain = weighted(gain_named(self.gain), labels)
-        stuck = consistent_within(max_depth)
-        return scratch_tree(cells, labels, gain, max_depth=max_depth, stuck=stuck)
-
-    def _plain(self, name: str) -> object:
-        if name == "class_weight":
-            return class_weight_to_json(self.class_weight)
-        return super()._plain(name)
-
-    @classmethod
-    def from_dict(cls, data: JsonLike) -> Self:
-        """The inverse of :meth:`to_dict`."""
-        weight = class_weight_from_json(data.get("class_weight"))
-        return super().from_dict({**data, "class_weight": weight})

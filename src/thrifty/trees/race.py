@@ -31,79 +31,20 @@ from thrifty.trees.growing import (
     AllFeatures,
     Candidates,
     Chosen,
-    GrowthLimits,
     Half,
     OnStuck,
+    PathPrices,
     Reason,
     Suggested,
-    consistent_within,
     grow,
     one_by_one,
-    path_prices,
     too_deep,
 )
-from thrifty.trees.paper import OverMetafeatures, path_cells, reuse_every_row
-from thrifty.trees.race_node import Contest, NodeRace, RacedNode, RealNodeRace, can_race
+from thrifty.trees.paper import Paper, path_cells
+from thrifty.trees.race_node import NodeRace, RacedNode, RealNodeRace, can_race
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tree import Node, Tree
-from thrifty.typing import Ints
-
-
-def check_can_race(learner: OverMetafeatures) -> None:
-    """Refuse what a race cannot promise to keep."""
-    name = type(learner).__name__
-    if gain_named(learner.gain).raced is None:
-        raise BadParameter(
-            f"{name}() needs a gain that grows as the classes' rates part, as entropy, gini, eg2, "
-            f"cs-id3 and idx do; got {learner.gain!r}. Use thrifty.trees.Paper() with it."
-        )
-    if learner.match == "stored":
-        raise BadParameter(
-            f"{name}() fits thresholds anew, so match must be 'feature' or 'threshold'; got "
-            "'stored'. Use thrifty.trees.Paper(match='stored')."
-        )
-
-
-def reuse_by_races(
-    learner: OverMetafeatures, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
-) -> Attempt[Tree]:
-    """Races at every node; where they fail, every candidate on every row after all.
-
-    So a task fails only if it would have failed without racing, and a race can never cost the
-    guarantees of the paper, only cells.
-    """
-    suggested = Suggested(known, by_feature=learner.match == "feature")
-    contest = Contest(cells, gain_named(learner.gain))
-    limits: GrowthLimits = {"max_depth": max_depth, "max_nodes": learner.max_nodes}
-    tree = race_tree(contest, labels, suggested, _lose, **limits)
-    if tree is not None:
-        return Found("reused", tree)
-    if known.partial:  # more is tried after it, and compared in full if all of it fails
-        return Failed(Failure("portion-failed", "no tree of a part of the metafeatures fits"))
-    return reuse_every_row(learner, known, cells, labels, max_depth)
-
-
-def expected_by_races(paper: Expected, known: Metafeatures) -> Expected:
-    """What the paper's way would cost, less what races save."""
-    raced = 1.2  # a raced task costs about this many times its paths (docs/racing.md)
-    trees = [tree for tree in known if isinstance(tree, Node)]
-    likely = raced * path_cells(trees) if trees else None
-    return replace(paper, reused=likely, buys_everything=False)
-
-
-def scratch_by_races(
-    learner: OverMetafeatures, cells: Cells, labels: Labels, max_depth: int
-) -> Tree:
-    """Races over all features; every cell where there are too many classes, or rows are alike."""
-    gain = gain_named(learner.gain)
-    if can_race(gain, labels.n_classes):
-        tree = race_all_features(cells, labels, gain, max_depth=max_depth)
-        if tree is not None:
-            return tree
-    stuck = consistent_within(max_depth)
-    return scratch_tree(cells, labels, gain, max_depth=max_depth, stuck=stuck)
-
+from thrifty.typing import Floats, Ints
 
 #: how often a raced tree may differ from the tree of Paper()
 DELTA = 0.001
@@ -131,7 +72,7 @@ def race_all_features(
         raise _Lost
 
     everything = AllFeatures(cells.n_features, not_again=True)
-    return race_tree(Contest(cells, gain), labels, everything, stuck, max_depth=max_depth)
+    return race_tree(cells, gain, labels, everything, stuck, max_depth)
 
 
 class _Lost(Exception):
@@ -143,39 +84,33 @@ def _lose(place: RacedNode, reason: Reason, half: Half) -> NoReturn:
 
 
 def race_tree(
-    contest: Contest,
+    cells: Cells,
+    gain: Gain,
     labels: Labels,
     candidates: Candidates,
     on_stuck: OnStuck[RacedNode],
-    *,
     max_depth: int | None,
     max_nodes: int | None = None,
 ) -> Tree | None:
     """A tree grown by races at its nodes; None where there is no winner at one of them."""
-    kind = NodeRace if contest.cells.boolean.all() else RealNodeRace
-    prices = path_prices(contest.cells, contest.gain)
+    kind = NodeRace if cells.boolean.all() else RealNodeRace
     raced = 0
 
-    def best(place: RacedNode, features: Ints) -> Chosen[RacedNode] | None:
+    def best(place: RacedNode, features: Ints, costs: Floats) -> Chosen[RacedNode] | None:
         nonlocal raced
         raced += 1
-        delta, costs = DELTA / (raced * (raced + 1)), prices.at(place.path)
-        won = kind(contest, place, features, delta, costs).won()
-        if won is None:
-            return None
-        prices.follow(place.path, won.split)
-        return Chosen(won.split, *place.split(won))
+        return kind(cells, gain, place, features, DELTA / (raced * (raced + 1)), costs).won()
 
-    root = shuffled(contest.cells, labels)
-    limits: GrowthLimits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    prices, choose = PathPrices.of(cells, gain), one_by_one(best)
+    root = shuffled(cells, labels)
     try:
-        return grow(root, candidates, one_by_one(best), on_stuck, **limits)
+        return grow(root, candidates, choose, prices, on_stuck, max_depth, max_nodes)
     except _Lost:
         return None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Race(OverMetafeatures):
+class Race(Paper):
     """The tree of :class:`~thrifty.trees.Paper` for few cells: candidates are dropped on samples.
 
     The winner alone is bought on every row. With probability 0.999 the tree is the paper's; it is
@@ -196,7 +131,7 @@ class Race(OverMetafeatures):
     Raises
     ------
     thrifty.errors.BadParameter
-        what a race cannot decide: ``gain-ratio``, ``match="stored"``, or class weights
+        what a race cannot decide: ``gain-ratio``
 
     See Also
     --------
@@ -212,18 +147,41 @@ class Race(OverMetafeatures):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_can_race(self)
+        if gain_named(self.gain).raced is None:
+            raise BadParameter(
+                f"{type(self).__name__}() needs a gain that grows as the classes' rates part, as "
+                f"entropy, gini, eg2, cs-id3 and idx do; got {self.gain!r}. Use "
+                "thrifty.trees.Paper() with it."
+            )
 
     def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
-        """A raced task buys little but its paths."""
-        return expected_by_races(super().expected_cells(known, cells, max_depth), known)
+        """What the paper's way would cost, less what races save: little but the task's paths."""
+        raced = 1.2  # a raced task costs about this many times its paths (docs/racing.md)
+        paper = super().expected_cells(known, cells, max_depth)
+        trees = [tree for tree in known if isinstance(tree, Node)]
+        likely = raced * path_cells(trees) if trees else None
+        return replace(paper, reused=likely, buys_everything=False)
 
     def reuse(
         self, known: Metafeatures, cells: Cells, labels: Labels, max_depth: int
     ) -> Attempt[Tree]:
-        """Algorithm 2 with races."""
-        return reuse_by_races(self, known, cells, labels, max_depth)
+        """Races at every node; where they fail, every candidate on every row after all.
+
+        So a task fails only if it would have failed without racing, and a race can never cost the
+        guarantees of the paper, only cells.
+        """
+        gain = gain_named(self.gain)
+        suggested = Suggested(known, by_feature=self.match == "feature")
+        tree = race_tree(cells, gain, labels, suggested, _lose, max_depth, self.max_nodes)
+        if tree is not None:
+            return Found("reused", tree)
+        if known.partial:  # more is tried after it, and compared in full if all of it fails
+            return Failed(Failure("portion-failed", "no tree of a part of the metafeatures fits"))
+        return super().reuse(known, cells, labels, max_depth)
 
     def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
-        """Scratch with races."""
-        return scratch_by_races(self, cells, labels, max_depth)
+        """Races over all features; every cell where classes are too many, or rows are alike."""
+        gain, tree = gain_named(self.gain), None
+        if can_race(gain, labels.n_classes):
+            tree = race_all_features(cells, labels, gain, max_depth=max_depth)
+        return super().scratch(cells, labels, max_depth) if tree is None else tree

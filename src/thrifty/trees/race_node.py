@@ -34,7 +34,7 @@ price. Its largest value over a box of counts is then at a corner.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -42,8 +42,9 @@ import numpy as np
 from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.trees.columns import split_of
-from thrifty.trees.gains import Gain
-from thrifty.trees.thresholds import block_columns, choose, true_side
+from thrifty.trees.gains import Gain, highest
+from thrifty.trees.growing import Chosen
+from thrifty.trees.thresholds import block_cuts, choose, true_side
 from thrifty.trees.tree import Path, Split
 from thrifty.typing import AnyArray, Bools, Floats, Ints
 
@@ -74,7 +75,7 @@ def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
     return best
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Bar:
     """The gain to beat at a node, and the test whether a rival still can."""
 
@@ -82,7 +83,7 @@ class Bar:
     totals: Ints
     height: float
     log_delta: float
-    _reach: dict[float, tuple[Ints, Ints, Ints]] = field(default_factory=dict, repr=False)
+    _reach: tuple[Ints, Ints, Ints] | None = None
 
     @property
     def just_below(self) -> float:
@@ -97,66 +98,28 @@ class Bar:
         present = np.flatnonzero(self.totals)
         if not can_race(self.gain, len(present)):
             return np.zeros(counts.shape[1], dtype=np.bool_)
-        if len(present) > 2:
+        if len(present) > 2 or self.gain.raced != "kernel":
             return self._by_boxes(counts, sampled, prices, present)
         # the smaller class first: its counts are cut into cells, the other's are not
         if self.totals[present[0]] > self.totals[present[1]]:
             present = present[::-1]
-        if self.gain.raced == "kernel":
-            return self._two_classes(counts[present], sampled, 1.0, present)
-        different = np.unique(prices)
-        # a gain of the user's own that looks at prices has a boundary for each price; with more
-        # prices boxes are used, which need a few more rows and far less time
-        if len(different) > 8:
-            return self._by_boxes(counts, sampled, prices, present)
-        out = np.empty(counts.shape[1], dtype=np.bool_)
-        for price in different.tolist():
-            same = np.flatnonzero(prices == price)
-            out[same] = self._two_classes(counts[np.ix_(present, same)], sampled, price, present)
-        return out
-
-    def _two_classes(self, counts: Ints, sampled: Ints, price: float, present: Ints) -> Bools:
         n = self.totals[present]
-        if price not in self._reach:
-            self._reach[price] = self._good_enough(n, price, present)
+        if self._reach is None:
+            self._reach = self._good_enough(n)
         table = kernels.log_factorials(int(n.sum()) + 1)
         return kernels.ruled_out_two_classes(
-            counts, sampled[present], n, self._reach[price], self.log_delta, table
+            counts[present], sampled[present], n, self._reach, self.log_delta, table
         )
 
-    def _good_enough(self, n: Ints, price: float, present: Ints) -> tuple[Ints, Ints, Ints]:
+    def _good_enough(self, n: Ints) -> tuple[Ints, Ints, Ints]:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
         # cells into which the counts of the smaller class are cut; more is tighter and slower
         pieces = 64
         cells = min(pieces, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
-        if self.gain.raced == "kernel":
-            table = kernels.xlogx_table(int(n.sum()))
-            by_gini = self.gain.kernel == kernels.GINI
-            return edges, *kernels.good_enough(n, edges, self.just_below, by_gini, table)
-        return edges, *self._good_enough_by_calls(n, edges, price, present)
-
-    def _good_enough_by_calls(
-        self, n: Ints, edges: Ints, price: float, present: Ints
-    ) -> tuple[Ints, Ints]:
-        """:func:`thrifty.kernels.good_enough` for a user's own gain."""
-        J = len(edges) - 1
-        first, last = edges[:-1], edges[1:] - 1
-        low = np.concatenate([-(-first * n[1] // n[0]) - 1, np.full(J, -1)])
-        high = np.concatenate([np.full(J, n[1] + 1), last * n[1] // n[0] + 1])
-        rising = np.arange(2 * J) < J
-        counts = np.zeros((len(self.totals), 2 * J), dtype=np.int64)
-        counts[present[0]] = np.concatenate([first, last])
-        prices = np.full(2 * J, price)
-        while (high - low > 1).any():
-            middle = np.clip((low + high) // 2, 0, n[1])
-            counts[present[1]] = middle
-            gains = self.gain(counts, self.totals, prices)
-            down = (gains >= self.just_below) == rising
-            searching = high - low > 1
-            high = np.where(searching & down, middle, high)
-            low = np.where(searching & ~down, middle, low)
-        return high[:J], low[J:]
+        table = kernels.xlogx_table(int(n.sum()))
+        by_gini = self.gain.kernel == kernels.GINI
+        return edges, *kernels.good_enough(n, edges, self.just_below, by_gini, table)
 
     def _by_boxes(self, counts: Ints, sampled: Ints, prices: Floats, present: Ints) -> Bools:
         """An interval for each class (delta split between them): the best gain in that box."""
@@ -187,23 +150,6 @@ LEAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
-    """What stays the same at every node of a task."""
-
-    cells: Cells
-    gain: Gain
-
-
-@dataclass(frozen=True, slots=True)
-class Won:
-    """The winner's split, where it is true, and how much of every candidate was sampled."""
-
-    split: Split
-    sides: tuple[Bools, ...]
-    sampled: Ints
-
-
-@dataclass(frozen=True, slots=True)
 class RacedNode:
     """A node's rows by class, in the order in which they are bought.
 
@@ -218,14 +164,19 @@ class RacedNode:
     def totals(self) -> Ints:
         return np.array([len(rows) for rows in self.rows], dtype=np.int64)
 
-    def split(self, won: Won) -> tuple[RacedNode, RacedNode]:
-        """The false and the true child."""
-        sampled = [np.count_nonzero(side[:m]) for side, m in zip(won.sides, won.sampled)]
-        n_true = np.array(sampled, dtype=np.int64)
-        false = tuple(rows[~side] for rows, side in zip(self.rows, won.sides))
-        true = tuple(rows[side] for rows, side in zip(self.rows, won.sides))
-        return (
-            RacedNode((*self.path, False), false, won.sampled - n_true),
+    def parted(self, split: Split, sides: tuple[Bools, ...], bought: Ints) -> Chosen[RacedNode]:
+        """The nodes below a split that is true where ``sides`` say.
+
+        ``bought``: how many rows of each class every candidate was bought on.
+        """
+        n_true = np.array(
+            [np.count_nonzero(side[:m]) for side, m in zip(sides, bought)], dtype=np.int64
+        )
+        false = tuple(rows[~side] for rows, side in zip(self.rows, sides))
+        true = tuple(rows[side] for rows, side in zip(self.rows, sides))
+        return Chosen(
+            split,
+            RacedNode((*self.path, False), false, bought - n_true),
             RacedNode((*self.path, True), true, n_true),
         )
 
@@ -239,9 +190,15 @@ class NodeRace:
     """
 
     def __init__(
-        self, contest: Contest, node: RacedNode, candidates: Ints, delta: float, costs: Floats
+        self,
+        cells: Cells,
+        gain: Gain,
+        node: RacedNode,
+        candidates: Ints,
+        delta: float,
+        costs: Floats,
     ) -> None:
-        self.cells, self.gain = contest.cells, contest.gain
+        self.cells, self.gain = cells, gain
         self.node, self.totals, self.log_delta = node, node.totals, math.log(delta)
         self.candidates, self.costs = candidates, costs
         prices = costs[candidates]
@@ -257,11 +214,12 @@ class NodeRace:
         self.sides: tuple[Bools, ...] = ()
         self._open()
 
-    def won(self) -> Won | None:
+    def won(self) -> Chosen[RacedNode] | None:
         self._run()
         if self.split is None:
             return None
-        return Won(self.split, self.sides, self.sampled if self.shared is None else self.shared)
+        bought = self.sampled if self.shared is None else self.shared
+        return self.node.parted(self.split, self.sides, bought)
 
     def _run(self) -> None:
         first = 6  # rows of each class in the first round
@@ -407,11 +365,14 @@ class NodeRace:
 
     def _compare_in_full(self) -> None:
         """Every rival is bought on every row: its gain is exact."""
-        gains = self.gain(self.counts, self.totals, self.prices)
-        best = int(np.argmax(gains))
-        if gains[best] > -np.inf:
+        best = highest(self.gain(self._true_counts(), self.totals, self.prices))
+        if best is not None:
             i = int(self.rivals[best])
             self._install(i, *self._in_full(int(self.candidates[i])))
+
+    def _true_counts(self) -> Ints:
+        """Of every rival, bought on every row: class counts of the side of its best cut."""
+        return self.counts
 
 
 def tables_of_cuts(values: Floats, codes: Ints, n_classes: int, missing_true: bool) -> Ints:
@@ -522,19 +483,15 @@ class RealNodeRace(NodeRace):
         codes = np.repeat(np.arange(len(self.totals)), self.totals)
         values = self.cells.get(rows, [feature]).astype(np.float64)
         price = self.costs[[feature]]
-        columns = block_columns(values, codes, self.totals, price, self.gain)
-        height = float(self.gain(columns.counts, self.totals, price)[0])
-        choice = choose(columns, self.totals, price, self.gain, lambda i: values[:, i])
-        if choice is None:
+        cuts = block_cuts(values, codes, self.totals, price, self.gain)
+        height = float(self.gain(cuts[0], self.totals, price)[0])
+        found = choose(cuts, self.totals, price, self.gain, lambda i: values[:, i])
+        if found is None:
             return -math.inf, Split(feature), ()
-        side = true_side(values[:, 0], choice.threshold)
+        side = true_side(values[:, 0], found[1])
         sides = tuple(np.split(side, np.cumsum(self.totals)[:-1]))
-        return height, split_of(feature, choice.threshold, self.cells.boolean), sides
+        return height, split_of(feature, found[1], self.cells.boolean), sides
 
-    def _compare_in_full(self) -> None:
-        columns = block_columns(self.values, self.codes, self.totals, self.prices, self.gain)
-        gains = self.gain(columns.counts, self.totals, self.prices)
-        best = int(np.argmax(gains))
-        if gains[best] > -np.inf:
-            i = int(self.rivals[best])
-            self._install(i, *self._in_full(int(self.candidates[i])))
+    def _true_counts(self) -> Ints:
+        values, codes = self.values, self.codes
+        return block_cuts(values, codes, self.totals, self.prices, self.gain)[0]

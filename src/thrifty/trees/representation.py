@@ -20,8 +20,8 @@ the one that explains the most nodes from there.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,57 +51,27 @@ def _distinct(keys: Keys) -> Keys:
     return ascending[first]
 
 
-def _none() -> Keys:
-    return np.zeros(0, dtype=np.uint64)
+def with_keys(taught: bytes, keys: Keys) -> bytes:
+    """Keys of examples that taught, sorted, and of these too; see :func:`share_any`."""
+    kept_whole, one_in = 4_096, 16  # of more rows than these, one in so many
+    new = _distinct(keys)
+    often = np.searchsorted(new, np.uint64(2**64 // one_in))
+    kept = new[: max(kept_whole, int(often))]
+    return _distinct(np.concatenate([np.frombuffer(taught, "<u8"), kept])).astype("<u8").tobytes()
 
 
-@dataclass(frozen=True, eq=False)
-class TaughtRows:
-    """Keys of examples, sorted.
+def share_any(taught: bytes, keys: Keys) -> bool:
+    """Whether one of these examples is among those that taught.
 
-    >>> taught = TaughtRows().with_keys(np.array([5, 9], dtype=np.uint64))
-    >>> taught.share_any(np.array([1, 9], dtype=np.uint64))
-    True
-    >>> taught.share_any(np.array([1, 8], dtype=np.uint64))
-    False
-    >>> TaughtRows.from_text(taught.to_text()) == taught
-    True
+    >>> taught = with_keys(b"", np.array([5, 9], dtype=np.uint64))
+    >>> [share_any(taught, np.array([1, other], dtype=np.uint64)) for other in (9, 8)]
+    [True, False]
     """
-
-    keys: Keys = field(default_factory=_none)
-
-    def with_keys(self, keys: Keys) -> TaughtRows:
-        """These examples too."""
-        kept_whole, one_in = 4_096, 16  # of more rows than these, one in so many
-        new = _distinct(keys)
-        often = np.searchsorted(new, np.uint64(2**64 // one_in))
-        kept = new[: max(kept_whole, int(often))]
-        return TaughtRows(_distinct(np.concatenate([self.keys, kept])))
-
-    def share_any(self, keys: Keys) -> bool:
-        """Whether one of these examples is among them."""
-        if not len(self.keys):
-            return False
-        asked = keys[keys <= self.keys[-1]]  # few, where only the lowest of many are kept
-        return bool((self.keys[np.searchsorted(self.keys, asked)] == asked).any())
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TaughtRows) and np.array_equal(self.keys, other.keys)
-
-    def __hash__(self) -> int:
-        return hash(self.keys.tobytes())
-
-    def to_text(self) -> str:
-        """For JSON."""
-        return base64.b64encode(self.keys.astype("<u8").tobytes()).decode("ascii")
-
-    @classmethod
-    def from_text(cls, text: str) -> TaughtRows:
-        """The inverse of :meth:`to_text`."""
-        return cls(np.frombuffer(base64.b64decode(text), dtype="<u8").astype(np.uint64))
+    known = np.frombuffer(taught, "<u8")
+    if not len(known):
+        return False
+    asked = keys[keys <= known[-1]]  # few, where only the lowest of many are kept
+    return bool((known[np.searchsorted(known, asked)] == asked).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +93,7 @@ class Metafeatures:
     #: of the order in which rows are drawn; 0: the constant order of 0.1
     seed: int = 0
     #: of the examples that taught it: those it would know again
-    rows: TaughtRows = field(default_factory=TaughtRows)
+    rows: bytes = b""
     #: which part of a whole this is that a task is tried with, one after the other; 0: no part
     portion: int = 0
     #: what is not in this part
@@ -158,7 +128,7 @@ class Metafeatures:
 
     def with_rows(self, keys: NDArray[np.uint64] | None) -> Metafeatures:
         """These examples have taught it too, by :meth:`thrifty.cells.Cells.row_keys`."""
-        return self if keys is None else replace(self, rows=self.rows.with_keys(keys))
+        return self if keys is None else replace(self, rows=with_keys(self.rows, keys))
 
     def refreshed(self, model: Tree) -> Metafeatures:
         """Those that the tree is made of are the newest now.
@@ -212,7 +182,7 @@ class Metafeatures:
         if self.seed:
             data["seed"] = self.seed
         if self.rows:
-            data["taught_rows"] = self.rows.to_text()
+            data["taught_rows"] = base64.b64encode(self.rows).decode("ascii")
         return data
 
     @classmethod
@@ -224,7 +194,7 @@ class Metafeatures:
             int(data.get("warmed", 0)),
             frozenset(data.get("anchors", ())),
             int(data.get("seed", 0)),
-            TaughtRows.from_text(data.get("taught_rows", "")),
+            base64.b64decode(data.get("taught_rows", "")),
         )
 
 
@@ -236,7 +206,31 @@ class Origin:
     laid_on: Path
 
 
-_Laid = tuple[Origin, Node]
+#: (metafeature, where its root was laid, its piece at the node)
+_Laid = tuple[int, Path, Node]
+
+
+def _laid(
+    tree: Tree, metafeatures: Iterable[Tree], by_feature: bool
+) -> Iterator[tuple[Path, Node, list[_Laid]]]:
+    """Every node of a tree, parents first, with the pieces of metafeatures that agree there."""
+    roots = [(i, f) for i, f in enumerate(metafeatures) if isinstance(f, Node)]
+    stack: list[tuple[Path, Tree, list[_Laid]]] = [((), tree, [])]
+    while stack:
+        path, at, carried = stack.pop()
+        if not isinstance(at, Node):
+            continue
+        fresh = ((i, path, f) for i, f in roots)
+        agreeing = [
+            laid
+            for laid in (*carried, *fresh)
+            if same_split(laid[2].split, at.split, by_feature=by_feature)
+        ]
+        yield path, at, agreeing
+        for branch in (True, False):
+            below = ((i, root, piece.child(branch)) for i, root, piece in agreeing)
+            on = [(i, root, piece) for i, root, piece in below if isinstance(piece, Node)]
+            stack.append(((*path, branch), at.child(branch), on))
 
 
 def origins(
@@ -251,56 +245,31 @@ def origins(
     >>> origins(tree, [stump(2), stump(7)])
     {(True,): Origin(metafeature=0, laid_on=(True,))}
     """
-    roots = [(i, f) for i, f in enumerate(metafeatures) if isinstance(f, Node)]
     found: dict[Path, Origin] = {}
 
-    def agrees(piece: Node, at: Node) -> bool:
-        return same_split(piece.split, at.split, by_feature=by_feature)
-
     def overlap(piece: Tree, at: Tree) -> int:
-        if isinstance(piece, Leaf) or isinstance(at, Leaf) or not agrees(piece, at):
+        if isinstance(piece, Leaf) or isinstance(at, Leaf):
+            return 0
+        if not same_split(piece.split, at.split, by_feature=by_feature):
             return 0
         return 1 + overlap(piece.false, at.false) + overlap(piece.true, at.true)
 
-    def walk(at: Tree, path: Path, carried: Sequence[_Laid], above: Origin | None) -> None:
-        if isinstance(at, Leaf):
-            return
-        fresh = [(Origin(i, path), f) for i, f in roots]
-        agreeing = [laid for laid in (*carried, *fresh) if agrees(laid[1], at)]
-        chosen = None
-        if agreeing:
-            going_on = [origin for origin, _ in agreeing if origin == above]
-            best = max(agreeing, key=lambda laid: overlap(laid[1], at))  # the first of equals
-            chosen = found[path] = going_on[0] if going_on else best[0]
-        for branch in (False, True):
-            below = [(origin, piece.child(branch)) for origin, piece in agreeing]
-            carry = [(origin, piece) for origin, piece in below if isinstance(piece, Node)]
-            walk(at.child(branch), (*path, branch), carry, chosen)
-
-    walk(tree, (), (), None)
+    for path, node, agreeing in _laid(tree, metafeatures, by_feature):
+        above = found.get(path[:-1]) if path else None
+        if above in [Origin(i, root) for i, root, _ in agreeing]:
+            found[path] = above
+        elif agreeing:
+            i, root, _ = max(agreeing, key=lambda laid: overlap(laid[2], node))  # first of equals
+            found[path] = Origin(i, root)
     return found
 
 
-def newest_used(tree: Tree, metafeatures: Sequence[Tree]) -> set[int]:
+def newest_used(tree: Tree, metafeatures: Iterable[Tree]) -> set[int]:
     """The metafeatures of the covering that takes the last possible one at every node.
 
     >>> from thrifty.trees.tree import affix, stump
     >>> newest_used(affix(stump(1), (True,), stump(2)), [stump(1), stump(7), stump(2), stump(1)])
     {2, 3}
     """
-    roots = [(i, f) for i, f in enumerate(metafeatures) if isinstance(f, Node)]
-    used: set[int] = set()
-    stack: list[tuple[Tree, list[tuple[int, Node]]]] = [(tree, [])]
-    while stack:
-        at, carried = stack.pop()
-        if not isinstance(at, Node):
-            continue
-        agreeing = [
-            (i, piece) for i, piece in (*carried, *roots) if piece.split.feature == at.split.feature
-        ]
-        if agreeing:
-            used.add(max(i for i, _ in agreeing))
-        for branch in (False, True):
-            below = [(i, piece.child(branch)) for i, piece in agreeing]
-            stack.append((at.child(branch), [(i, p) for i, p in below if isinstance(p, Node)]))
-    return used
+    every = (agreeing for _, _, agreeing in _laid(tree, metafeatures, by_feature=True))
+    return {max(i for i, _, _ in some) for some in every if some}

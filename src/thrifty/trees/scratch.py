@@ -23,20 +23,20 @@ from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
 from thrifty.trees.columns import RowPlace, split_of
-from thrifty.trees.gains import Gain, weigh_leaves
+from thrifty.trees.gains import Gain, highest
 from thrifty.trees.growing import (
     AllFeatures,
     Chosen,
-    Prices,
-    Stuck,
+    OnStuck,
+    PathPrices,
+    Rows,
+    consistent,
     grow,
     one_by_one,
-    or_leaf,
-    path_prices,
 )
 from thrifty.trees.thresholds import RealTable, true_side
 from thrifty.trees.tree import Path, Split, Tree
-from thrifty.typing import AnyArray, Ints
+from thrifty.typing import AnyArray, Floats, Ints
 
 
 def scratch_tree(
@@ -45,19 +45,15 @@ def scratch_tree(
     gain: Gain,
     *,
     max_depth: int | None = None,
-    stuck: Stuck | None = None,
+    on_stuck: OnStuck[Rows] | None = None,
 ) -> Tree:
     """Buy every cell and grow the top-down tree, with or without thresholds."""
-    prices = path_prices(cells, gain)
+    prices = PathPrices.of(cells, gain)
     if cells.boolean.all():
-        tree = grow_from_scratch(
-            cells.everything(), labels, gain, prices, max_depth=max_depth, stuck=stuck
-        )
-    else:
-        tree = grow_real(
-            cells.table(), cells.boolean, labels, gain, prices, max_depth=max_depth, stuck=stuck
-        )
-    return weigh_leaves(tree, labels)
+        tiles = cells.everything()
+        return grow_from_scratch(tiles, labels, gain, prices, max_depth, on_stuck)
+    table = cells.table()
+    return grow_real(table, cells.boolean, labels, gain, prices, max_depth, on_stuck)
 
 
 Tiles = NDArray[np.uint64]
@@ -83,17 +79,6 @@ class Pending:
         return int(np.count_nonzero(self.totals)) <= 1
 
 
-def by_class(node: Pending) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A node's rows, those of one class together, and where each class starts."""
-    return node.rows, node.starts
-
-
-def batches(nodes: list[Pending], tiles: Tiles, n_classes: int) -> list[list[Pending]]:
-    """Few enough nodes at a time that their counts fit the buffer."""
-    at_once = max(1, BUFFER // (4 * n_classes * tiles.shape[0] * kernels.TILE))
-    return [nodes[i : i + at_once] for i in range(0, len(nodes), at_once)]
-
-
 def count(nodes: list[Pending], tiles: Tiles) -> None:
     """Fill in the counts that are not known yet, all in one pass over the tiles."""
     todo = [node for node in nodes if node.counts is None]
@@ -110,9 +95,7 @@ def count(nodes: list[Pending], tiles: Tiles) -> None:
         node.counts = counts[i * C : (i + 1) * C]
 
 
-def children(
-    nodes: list[Pending], features: list[int], tiles: Tiles, *, keep: bool
-) -> list[Pending]:
+def children(split: list[tuple[Pending, int]], tiles: Tiles, *, keep: bool) -> list[Pending]:
     """Split each node by its feature; with ``keep``, count the children as well.
 
     The parents' counts are given up. Pure children are leaves and need no counts.
@@ -120,7 +103,7 @@ def children(
     pairs: list[tuple[Pending, Pending]] = []
     small_ones: list[Pending] = []
     differences: list[tuple[Pending, Pending, Pending]] = []
-    for node, feature in zip(nodes, features):
+    for node, feature in split:
         false_rows, false_starts, true_rows, true_starts = kernels.partition_rows(
             tiles, node.rows, node.starts, feature
         )
@@ -138,7 +121,7 @@ def children(
         assert node.counts is not None and small.counts is not None
         # In place: the parent's counts have served, and fresh memory is slower than old.
         large.counts = np.subtract(node.counts, small.counts, out=node.counts)
-    for node in nodes:
+    for node, _ in split:
         node.counts = None
     return [child for pair in pairs for child in pair]
 
@@ -147,51 +130,49 @@ def grow_from_scratch(
     tiles: NDArray[np.uint64],
     labels: Labels,
     gain: Gain,
-    prices: Prices,
-    *,
+    prices: PathPrices | Floats,
     max_depth: int | None = None,
-    stuck: Stuck | None = None,
+    on_stuck: OnStuck[Rows] | None = None,
 ) -> Tree:
     """The top-down tree on all features; ``len(prices)`` says how many there are.
 
-    With ``stuck`` the tree is consistent with the labels within ``max_depth``, or what ``stuck``
-    makes of the first place where that fails is raised; without either ContradictoryLabels is.
-    With ``max_depth`` alone a leaf takes the most common class (the first of equals).
+    It is consistent with the labels within ``max_depth``, or says where not;
+    with ``on_stuck`` it is what that makes of such a place.
     """
-    costs = path_prices(prices, gain)
+    n_features = len(prices)
+    at_once = max(1, BUFFER // (4 * labels.n_classes * tiles.shape[0] * kernels.TILE))
 
-    def choose(level: list[Pending], asked: list[Ints]) -> list[Chosen[Pending] | None]:
+    def choose(
+        level: list[Pending], asked: list[Ints], costs: list[Floats]
+    ) -> list[Chosen[Pending] | None]:
         found: list[Chosen[Pending] | None] = []
-        parts = batches(level, tiles, labels.n_classes)
+        nodes = list(zip(level, costs))
+        parts = [nodes[i : i + at_once] for i in range(0, len(nodes), at_once)]
         # The children of the last level are leaves whatever their counts.
         keep = len(parts) == 1 and len(level[0].path) + 1 != max_depth
         for batch in parts:
-            count(batch, tiles)
-            best = [_best(node, gain, costs.at(node.path)) for node in batch]
-            for node, feature in zip(batch, best):
-                if feature is not None:
-                    costs.follow(node.path, Split(feature))
-            split = [node for node, feature in zip(batch, best) if feature is not None]
-            features = [feature for feature in best if feature is not None]
-            below = iter(children(split, features, tiles, keep=keep))
+            count([node for node, _ in batch], tiles)
+            best = []
+            for node, cost in batch:
+                assert node.counts is not None
+                best.append(highest(gain(node.counts[:, :n_features], node.totals, cost)))
+            split = [(node, f) for (node, _), f in zip(batch, best) if f is not None]
+            below = iter(children(split, tiles, keep=keep))
             found += [
                 None if feature is None else Chosen(Split(feature), next(below), next(below))
                 for feature in best
             ]
         return found
 
-    on_stuck = or_leaf(stuck, max_depth, labels, by_class)
-    root = Pending((), *labels.rows_by_class())
-    everything = AllFeatures(len(prices))
-    return grow(root, everything, choose, on_stuck, max_depth=max_depth, by_level=True)
-
-
-def _best(node: Pending, gain: Gain, prices: NDArray[np.float64]) -> int | None:
-    """The feature of the highest gain, ties to the lowest index; None if none varies."""
-    assert node.counts is not None
-    gains = gain(node.counts[:, : len(prices)], node.totals, prices)
-    best = int(np.argmax(gains))
-    return None if gains[best] == -np.inf else best
+    return grow(
+        Pending((), *labels.rows_by_class()),
+        AllFeatures(n_features),
+        choose,
+        PathPrices.fixed(prices),
+        on_stuck or consistent(labels, max_depth),
+        max_depth=max_depth,
+        by_level=True,
+    )
 
 
 def grow_real(
@@ -199,34 +180,29 @@ def grow_real(
     boolean: NDArray[np.bool_],
     labels: Labels,
     gain: Gain,
-    prices: Prices,
-    *,
+    prices: PathPrices | Floats,
     max_depth: int | None = None,
-    stuck: Stuck | None = None,
+    on_stuck: OnStuck[Rows] | None = None,
 ) -> Tree:
     """The top-down tree on all of ``values`` (S, N); ``boolean`` says which features are.
 
-    ``stuck`` and ``max_depth`` as for :func:`grow_from_scratch`.
+    ``max_depth`` and ``on_stuck`` as for :func:`grow_from_scratch`.
     """
     table = RealTable(values)
-    costs = path_prices(prices, gain)
 
-    def best(place: RowPlace, features: Ints) -> Chosen[RowPlace] | None:
-        rows = place.rows
-        choice = table.best(rows, labels.codes[rows], place.totals, costs.at(place.path), gain)
-        if choice is None:
+    def best(place: RowPlace, features: Ints, costs: Floats) -> Chosen[RowPlace] | None:
+        found = table.best(place.rows, labels.codes[place.rows], place.totals, costs, gain)
+        if found is None:
             return None
-        side = true_side(table.values[rows, choice.index], choice.threshold)
-        split = split_of(choice.index, choice.threshold, boolean)
-        costs.follow(place.path, split)
-        return place.parted(split, side, labels)
+        at, threshold = found
+        side = true_side(table.values[place.rows, at], threshold)
+        return place.parted(split_of(at, threshold, boolean), side, labels)
 
-    def by_class(place: RowPlace) -> tuple[Ints, Ints]:
-        codes = labels.codes[place.rows]
-        starts = np.concatenate([[0], np.cumsum(place.totals)])
-        return place.rows[np.argsort(codes, kind="stable")], starts
-
-    on_stuck = or_leaf(stuck, max_depth, labels, by_class)
-    root = RowPlace.of((), np.arange(len(labels), dtype=np.int64), labels)
-    everything = AllFeatures(len(prices))
-    return grow(root, everything, one_by_one(best), on_stuck, max_depth=max_depth)
+    return grow(
+        RowPlace.of((), np.arange(len(labels), dtype=np.int64), labels),
+        AllFeatures(len(prices)),
+        one_by_one(best),
+        PathPrices.fixed(prices),
+        on_stuck or consistent(labels, max_depth),
+        max_depth=max_depth,
+    )

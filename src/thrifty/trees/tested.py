@@ -24,10 +24,10 @@ Portions. Where a rule tries parts of a representation one after the other (:cla
 Doubling`), the j-th has (1 - confidence) / (j (j + 1)) to spend, and one that passes no test ends
 there: only the whole goes on to all rows.
 
-Where the metafeatures do not fit even a quarter of the rows, or rows run out, all rows are
-used (as :class:`~thrifty.trees.Race` or :class:`~thrifty.trees.Paper` does): a task fails only if
-Algorithm 2 on all rows fails, and the paper's bound on tasks from scratch stays. Of such a tree,
-and of one from scratch, nothing is promised beyond those rows; ``receipt.promise`` says which.
+Where the metafeatures do not fit even a quarter of the rows, or rows run out, all rows are used,
+as :class:`~thrifty.trees.Race` does: a task fails only if Algorithm 2 on all rows fails, and the
+paper's bound on tasks from scratch stays. Of such a tree, and of one from scratch, nothing is
+promised beyond those rows; ``receipt.promise`` says which.
 
 The order of rows is the lifetime's, so that data cannot be laid out against it, or that of
 ``random_state``, which the representation keeps.
@@ -50,23 +50,13 @@ from numpy.typing import NDArray
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.cells.bit_cells import BitCells
-from thrifty.checks import a_flag, a_share, set_checked, whole_number
+from thrifty.checks import a_share, set_checked, whole_number
 from thrifty.labels.classes import Labels
 from thrifty.trees.columns import RowColumns, RowPlace
 from thrifty.trees.gains import Gain, gain_named
-from thrifty.trees.growing import (
-    Half,
-    Reason,
-    Suggested,
-    consistent_within,
-    grow,
-    leaf_of,
-    one_by_one,
-)
-from thrifty.trees.paper import OverMetafeatures, reuse_every_row
-from thrifty.trees.race import check_can_race, expected_by_races, reuse_by_races, scratch_by_races
-from thrifty.trees.representation import Metafeatures
-from thrifty.trees.scratch import scratch_tree
+from thrifty.trees.growing import Half, PathPrices, Reason, Suggested, grow, most_common, one_by_one
+from thrifty.trees.race import Race
+from thrifty.trees.representation import Metafeatures, share_any
 from thrifty.trees.tree import Leaf, Node, Tree, size
 from thrifty.typing import Ints
 
@@ -129,7 +119,7 @@ def _rows_of(tree: Tree) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Tested(OverMetafeatures):
+class Tested(Race):
     """Right on enough fresh examples: error at most ``error`` with probability ``confidence``.
 
     The bill of a reused task then does not grow with the number of examples.
@@ -140,14 +130,11 @@ class Tested(OverMetafeatures):
         The share of examples that an accepted tree may get wrong.
     confidence : float
         The probability with which an accepted tree keeps to that.
-    race : bool
-        Where the test cannot tell, and from scratch, learn as :class:`~thrifty.trees.Race` does;
-        False: as :class:`~thrifty.trees.Paper`.
     random_state : int or None
         Of the order in which rows are drawn. None: the lifetime's, or a secret that it keeps.
     gain, improve, match, max_nodes, warm_up, missing : as there
-        see :class:`~thrifty.trees.Paper` Of these, ``gain`` and ``match`` are limited as for
-        :class:`~thrifty.trees.Race` while it races.
+        see :class:`~thrifty.trees.Race`, which learns where the test cannot tell, and from
+        scratch
 
     Raises
     ------
@@ -168,23 +155,19 @@ class Tested(OverMetafeatures):
 
     error: float = 0.01
     confidence: float = 0.95
-    race: bool = field(default=True, kw_only=True)
     random_state: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         error, confidence = a_share("error", self.error), a_share("confidence", self.confidence)
-        set_checked(self, error=error, confidence=confidence, race=a_flag("race", self.race))
+        set_checked(self, error=error, confidence=confidence)
         if self.random_state is not None:
             state = whole_number("random_state", self.random_state, least=0)
             set_checked(self, random_state=state)
-        if self.race:
-            check_can_race(self)
 
     def expected_cells(self, known: Metafeatures, cells: Cells, max_depth: int) -> Expected:
         """A test asks about rows whose number does not depend on the task's."""
         expected = super().expected_cells(known, cells, max_depth)
-        expected = expected_by_races(expected, known) if self.race else expected
         return replace(expected, grows_with_examples=False)
 
     def start(self) -> Metafeatures:
@@ -206,23 +189,7 @@ class Tested(OverMetafeatures):
         if known.partial:
             reason = f"no tree of the newest {len(known)} metafeatures passed the test"
             return Failed(Failure("portion-failed", reason))
-        on_all_rows = reuse_by_races if self.race else reuse_every_row
-        return on_all_rows(self, known, cells, labels, max_depth)
-
-    def scratch(self, cells: Cells, labels: Labels, max_depth: int) -> Tree:
-        """All features."""
-        if self.race:
-            return scratch_by_races(self, cells, labels, max_depth)
-        stuck = consistent_within(max_depth)
-        return scratch_tree(cells, labels, gain_named(self.gain), max_depth=max_depth, stuck=stuck)
-
-
-@dataclass(frozen=True, slots=True)
-class SampleTree:
-    """A tree, and how many of the sample's rows its unfinished leaves get wrong."""
-
-    tree: Tree
-    mistakes: int
+        return super().reuse(known, cells, labels, max_depth)
 
 
 def grow_on_sample(
@@ -234,19 +201,19 @@ def grow_on_sample(
     *,
     max_depth: int,
     max_nodes: int | None,
-) -> SampleTree:
-    """Depth first, false branch first, on the given rows alone."""
+) -> tuple[Tree, int]:
+    """Depth first, false branch first, on these rows alone; and how many of them it gets wrong."""
     mistakes = 0
 
     def unfinished(place: RowPlace, reason: Reason, half: Half) -> Leaf:
         nonlocal mistakes
         mistakes += int(place.totals.sum() - place.totals.max())
-        return leaf_of(place)
+        return most_common(place, reason, half)
 
-    columns = RowColumns(cells, labels, gain)
+    columns, prices = RowColumns(cells, labels, gain), PathPrices.of(cells, gain)
     root, choose = columns.root(rows), one_by_one(columns.best)
-    tree = grow(root, suggested, choose, unfinished, max_depth=max_depth, max_nodes=max_nodes)
-    return SampleTree(tree, mistakes)
+    tree = grow(root, suggested, choose, prices, unfinished, max_depth, max_nodes)
+    return tree, mistakes
 
 
 class _Trial:
@@ -259,7 +226,7 @@ class _Trial:
         self.order = cells.row_order(seed)
         if known.seed:
             self.order = np.random.default_rng([seed, known.seed]).permutation(len(labels))
-        self.shared = bool(known.rows) and known.rows.share_any(cells.row_keys())
+        self.shared = bool(known.rows) and share_any(known.rows, cells.row_keys())
         self.promise = ""
         self.met = min(_FIRST, len(labels))  # rows from here on are fresh
         self.sample = self.order[: self.met]
@@ -300,7 +267,7 @@ class _Trial:
         terms = self.terms
         tried: frozenset[int] = frozenset()
         while len(tried) < roots:
-            grown = grow_on_sample(
+            tree, mistakes = grow_on_sample(
                 Suggested(self.known, by_feature=terms.match == "feature", not_at_root=tried),
                 self.cells,
                 self.labels,
@@ -309,11 +276,11 @@ class _Trial:
                 max_depth=self.max_depth,
                 max_nodes=terms.max_nodes,
             )
-            if grown.mistakes <= hopeful * terms.error * self.met:
-                return grown.tree
-            if not isinstance(grown.tree, Node):
+            if mistakes <= hopeful * terms.error * self.met:
+                return tree
+            if not isinstance(tree, Node):
                 return None
-            tried |= {grown.tree.split.feature}
+            tried |= {tree.split.feature}
         return None
 
     def _enlarge(self) -> bool:

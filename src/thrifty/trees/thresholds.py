@@ -17,35 +17,18 @@ that have it (the false child of two equals). Gains count those rows where they 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.trees.gains import Gain
+from thrifty.trees.gains import Gain, highest
 from thrifty.typing import AnyArray, Floats, Ints
 
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The best split of some features at a node; ``index`` counts among those features."""
-
-    index: int
-    threshold: float
-
-
-@dataclass(frozen=True, slots=True)
-class CutColumns:
-    """The best cut of each feature: class counts of its true side, and thresholds.
-
-    ``thresholds`` holds NaN where the cut is told by its counts alone and the threshold is found
-    when the feature is chosen.
-    """
-
-    counts: Ints
-    thresholds: Floats
+#: each feature's best cut: class counts (C, k) of the true side, and thresholds (k,), NaN where the
+#: counts alone are known and the threshold is found when the feature is chosen
+Cuts: TypeAlias = tuple[Ints, Floats]
 
 
 def halfway(low: float, high: float) -> float:
@@ -68,26 +51,6 @@ def true_side(values: AnyArray, threshold: float) -> NDArray[np.bool_]:
         known = int(side.sum())
         side[missing] = known > len(side) - int(missing.sum()) - known
     return side
-
-
-class CutKernel(NamedTuple):
-    """Which kernel finds the cuts of a gain: what it maximises, and among which cuts.
-
-    ``across``: the features are compared by the same gain, so only the best one need be exact.
-    """
-
-    criterion: int
-    across: bool
-    pure_child: bool = False
-
-
-def kernel_of(gain: Gain) -> CutKernel | None:
-    """The rule of a gain that the kernels know; None where the gain itself must be asked."""
-    if gain.kernel is not None:
-        return CutKernel(gain.kernel, True, gain.pure_child)
-    if gain.cut_by is not None and gain.cut_by.kernel is not None:
-        return CutKernel(gain.cut_by.kernel, False)
-    return None
 
 
 def best_by_gain(
@@ -114,69 +77,64 @@ def best_by_gain(
 
 
 def choose(
-    columns: CutColumns,
-    totals: Ints,
-    prices: Floats,
-    gain: Gain,
-    values_of: Callable[[int], AnyArray],
-) -> Choice | None:
-    """The feature of the highest gain at its best cut, ties to the first; None if none varies."""
-    gains = gain(columns.counts, totals, prices)
-    at = int(np.argmax(gains)) if len(gains) else 0
-    if not len(gains) or gains[at] == -np.inf:
+    cuts: Cuts, totals: Ints, prices: Floats, gain: Gain, values_of: Callable[[int], AnyArray]
+) -> tuple[int, float] | None:
+    """The feature of the highest gain, ties to the first, and its threshold; None if none varies.
+
+    The feature is its place among those that have ``cuts``.
+    """
+    counts, thresholds = cuts
+    at = highest(gain(counts, totals, prices))
+    if at is None:
         return None
-    threshold = float(columns.thresholds[at])
+    threshold = float(thresholds[at])
     if np.isnan(threshold):
-        n_false = int(totals.sum() - columns.counts[:, at].sum())
+        n_false = int(totals.sum() - counts[:, at].sum())
         around = np.partition(values_of(at), (n_false - 1, n_false))
         threshold = halfway(around[n_false - 1], around[n_false])
-    return Choice(at, threshold)
+    return at, threshold
 
 
-def _cut_columns(
+def _cuts(
     whole: Ints,
-    by_kernel: Callable[[CutKernel], Ints],
+    by_kernel: Callable[[int, bool], Ints],
     values_of: Callable[[int], AnyArray],
     codes: Ints,
     totals: Ints,
     prices: Floats,
     gain: Gain,
-) -> CutColumns:
-    """The best cut of each feature, of those without gaps by a kernel where the gain has one."""
+) -> Cuts:
+    """The best cut of each feature, of those without gaps by a kernel where the gain has one.
+
+    The kernel is told what to maximise, and whether features are compared by the same gain: then
+    only the best one need be exact.
+    """
     k = len(prices)
     counts, thresholds = np.zeros((len(totals), k), dtype=np.int64), np.full(k, np.nan)
     slow = np.ones(k, dtype=np.bool_)
-    rule = kernel_of(gain)
-    if rule is not None and len(whole):
-        counts[:, whole] = by_kernel(rule)
+    by = gain if gain.cut_by is None else gain.cut_by
+    if by.kernel is not None and len(whole):
+        counts[:, whole] = by_kernel(by.kernel, by is gain)
         slow[whole] = False
-    by = cut_gain(gain)
     for i in np.flatnonzero(slow).tolist():
         price = float(prices[i])
         counts[:, i], thresholds[i] = best_by_gain(values_of(i), codes, totals, price, by)
-    return CutColumns(counts, thresholds)
+    return counts, thresholds
 
 
-def block_columns(
-    values: AnyArray, codes: Ints, totals: Ints, prices: Floats, gain: Gain
-) -> CutColumns:
+def block_cuts(values: AnyArray, codes: Ints, totals: Ints, prices: Floats, gain: Gain) -> Cuts:
     """The best cuts of a few features: ``values`` (n, k) of the node's rows."""
     whole = np.flatnonzero(~np.isnan(values).any(axis=0))
 
-    def by_kernel(rule: CutKernel) -> Ints:
+    def by_kernel(criterion: int, across: bool) -> Ints:
         table, some = kernels.xlogx_table(len(values)), values[:, whole]
-        if rule.pure_child:
+        if gain.pure_child:
             rows = np.arange(len(values))
-            return kernels.best_pure_child_counts(some, rows, codes, totals, table, rule.criterion)
+            return kernels.best_pure_child_counts(some, rows, codes, totals, table, criterion)
         by_feature = np.ascontiguousarray(some.T)
-        return kernels.best_counts_sorted(by_feature, codes, totals, table, rule.criterion)
+        return kernels.best_counts_sorted(by_feature, codes, totals, table, criterion)
 
-    return _cut_columns(whole, by_kernel, lambda i: values[:, i], codes, totals, prices, gain)
-
-
-def cut_gain(gain: Gain) -> Gain:
-    """The gain that chooses the cut of a feature."""
-    return gain if gain.cut_by is None else gain.cut_by
+    return _cuts(whole, by_kernel, lambda i: values[:, i], codes, totals, prices, gain)
 
 
 class RealTable:
@@ -193,30 +151,23 @@ class RealTable:
 
     def best(
         self, rows: Ints, codes: Ints, totals: Ints, prices: Floats, gain: Gain
-    ) -> Choice | None:
+    ) -> tuple[int, float] | None:
         """The best split of all features on some rows, whose classes are ``codes``."""
+        node, table = (rows, codes, totals), kernels.xlogx_table(len(rows))
+
+        def by_kernel(criterion: int, across: bool) -> Ints:
+            if gain.pure_child:
+                return kernels.best_pure_child_counts(self._table, *node, table, criterion)
+            if self._bins is None:
+                self._bins, self._exact = _bins_of(self._table)
+            coded = self._table, self._bins, self._exact
+            return kernels.best_counts(*coded, *node, table, criterion, across)
 
         def values_of(f: int) -> AnyArray:
             return np.asarray(self.values[rows, f])
 
-        def by_kernel(rule: CutKernel) -> Ints:
-            return self._by_kernel(rows, codes, totals, rule)
-
-        columns = _cut_columns(self.whole, by_kernel, values_of, codes, totals, prices, gain)
-        return choose(columns, totals, prices, gain, values_of)
-
-    def _by_kernel(self, rows: Ints, codes: Ints, totals: Ints, rule: CutKernel) -> Ints:
-        table = kernels.xlogx_table(len(rows))
-        if rule.pure_child:
-            return kernels.best_pure_child_counts(
-                self._table, rows, codes, totals, table, rule.criterion
-            )
-        if self._bins is None:
-            self._bins, self._exact = _bins_of(self._table)
-        return kernels.best_counts(
-            self._table, self._bins, self._exact, rows, codes, totals, table,
-            rule.criterion, rule.across,
-        )  # fmt: skip
+        cuts = _cuts(self.whole, by_kernel, values_of, codes, totals, prices, gain)
+        return choose(cuts, totals, prices, gain, values_of)
 
 
 def _bins_of(table: AnyArray) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:

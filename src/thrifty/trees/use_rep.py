@@ -8,15 +8,12 @@ Guarantee: when the scratch tree lies in DT(Pref(F~)), it is the tree returned; 
 
 Where features are real-valued, wholly or in part, each (feature, threshold) is a variable. One cell
 buys every threshold of its feature on that example, so what is bought at a node is the features
-induced there. Three ways to lay a metafeature over the growing tree, and what each promises:
+induced there. Two ways to lay a metafeature over the growing tree, and what each promises:
 
 ``match="threshold"``
     Splits agree if feature and threshold do. The threshold of the chosen feature is fitted to the
     rows of the node: same cells, never a worse gain. If the scratch tree lies in DT(Pref(F~)), it
     is the tree returned; at most 2 (|F~| + d) cells on one example.
-``match="stored"``
-    The same without fitting: only stored thresholds are compared. The same promise for gains that
-    choose their own cut (all but the gain ratio), and no threshold that was not learned before.
 ``match="feature"``, the default
     Splits agree if their features do; thresholds are always fitted. If the scratch tree, its
     thresholds dropped, lies in DT(Pref(F~)) with thresholds dropped, it is the tree returned,
@@ -33,12 +30,12 @@ from typing import NoReturn
 from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
-from thrifty.trees.columns import BooleanColumns, RowColumns
+from thrifty.trees.columns import BooleanColumns, Columns, RowColumns
 from thrifty.trees.gains import Gain
-from thrifty.trees.growing import GrowthLimits, Half, Place, Reason, Suggested, grow, one_by_one
+from thrifty.trees.growing import Half, P, PathPrices, Place, Reason, Suggested, grow, one_by_one
 from thrifty.trees.tree import Path, Tree
 
-MATCH = ("feature", "threshold", "stored")
+MATCH = ("feature", "threshold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +70,19 @@ def use_rep(
 ) -> Attempt[Tree]:
     """Grow a tree depth first, false branch first; fail where the metafeatures do not reach."""
     boolean = bool(cells.boolean.all())
-    suggested = Suggested(metafeatures, by_feature=boolean or match == "feature")
-    stop = _stop(boolean, max_depth, max_nodes)
-    limits: GrowthLimits = {"max_depth": max_depth, "max_nodes": max_nodes}
+    candidates = Suggested(metafeatures, by_feature=boolean or match == "feature")
+    prices, stop = PathPrices.of(cells, gain), _stop(boolean, max_depth, max_nodes)
+
+    def grown_on(columns: Columns[P]) -> Tree:
+        root, choose = columns.root(), one_by_one(columns.best)
+        return grow(root, candidates, choose, prices, stop, max_depth, max_nodes)
+
     try:
         if boolean:
-            masks = BooleanColumns(cells, labels, gain)
-            tree = grow(masks.root(), suggested, one_by_one(masks.best), stop, **limits)
-        else:
-            stored = suggested.pieces if match == "stored" else None
-            rows = RowColumns(cells, labels, gain, stored=stored)
-            tree = grow(rows.root(), suggested, one_by_one(rows.best), stop, **limits)
+            return Found("reused", grown_on(BooleanColumns(cells, labels, gain)))
+        return Found("reused", grown_on(RowColumns(cells, labels, gain)))
     except _Stopped as stopped:
         return stopped.failed
-    return Found("reused", tree)
 
 
 def _stop(

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 from thrifty.checks import a_probability, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.trees.improve_rep import recut
+from thrifty.trees.improve_rep import cut_at
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import Node, Tree
 from thrifty.typing import Json
@@ -93,4 +93,5 @@ def after_warm_task(known: Metafeatures, tree: Tree, n_tasks: int, families: boo
     if after.warmed < n_tasks:
         return after
     # All anchors are known now: what the first phase stored falls apart into metafeatures.
-    return replace(after, trees=()).with_trees(recut(after.trees, after.anchors))
+    pieces = [piece for whole in after.trees for piece in cut_at(whole, after.anchors)]
+    return replace(after, trees=()).with_trees(pieces)

@@ -48,7 +48,7 @@ _HISTOGRAMS = (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoo
 
 def read_thrifty(model: object) -> Readable:
     """The one tree of a learned model."""
-    if not isinstance(model, TreeClassifier):
+    if not isinstance(model, TreeClassifier) or (hasattr(model, "bits_") and model.bits_):
         raise unknown_model(model)
     check_is_fitted(model, "tree_")
     names = getattr(model, "feature_names_in_", None)
