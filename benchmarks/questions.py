@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 import thrifty
 from studies.measure import table
-from thrifty.cells.prices.tokens import estimated_tokens
+from thrifty.cells.prices.money import estimated_tokens
 from thrifty.cells.sources.questions import Reply
 
 DATA = Path(os.environ.get("THRIFTY_DATA", Path(__file__).parents[2] / "shared" / "data"))

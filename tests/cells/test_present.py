@@ -6,7 +6,6 @@ import pytest
 
 import thrifty
 from tests.market import seller
-from thrifty.cells.sources.some_rows import of_rows
 from thrifty.protocol import Cells
 
 X = np.arange(12.0).reshape(4, 3) + 0.5
@@ -103,8 +102,8 @@ def test_masks_come_as_frames_and_functions():
         X, examples=list("pqrs"), name="ward", feature_names=list("abc"), present=exists
     )
     assert told == [(list("pqrs"), list("abc"))]
-    np.testing.assert_array_equal(of_rows(source, np.array([3, 1])).present, MASK[[3, 1]])
-    assert Cells(of_rows(source, np.array([2]))).price_of([0], [0, 1, 2]) == 0
+    np.testing.assert_array_equal(source.of_rows(np.array([3, 1])).present, MASK[[3, 1]])
+    assert Cells(source.of_rows(np.array([2]))).price_of([0], [0, 1, 2]) == 0
 
 
 def test_rows_that_come_twice_keep_their_gaps():

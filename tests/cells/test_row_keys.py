@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thrifty.cells.sources import Source
-from thrifty.cells.sources.some_rows import row_keys
+from thrifty.cells.sources.base import row_keys
 from thrifty.trees.representation import share_any, with_keys
 
 WORD = 2**64

@@ -33,7 +33,7 @@ from tests.tribunal.rooms import (
     truth,
 )
 from thrifty.cells import Answered, Budget, Cells, Source
-from thrifty.cells.prices.tokens import Rates
+from thrifty.cells.prices.money import Rates
 from thrifty.cells.sources.chat import ChatServer
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.cells.sources.prompts import Question

@@ -6,9 +6,8 @@ from thrifty.cells.cells import Cells
 from thrifty.cells.ledger.ledger import Balance, Ledger, OpenPurchase
 from thrifty.cells.ledger.meter import Owned
 from thrifty.cells.ledger.receipt import Receipt
-from thrifty.cells.prices.money import Budget
+from thrifty.cells.prices.money import Budget, Rates
 from thrifty.cells.prices.price_list import PriceList
-from thrifty.cells.prices.tokens import Rates
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.oracle import Oracle

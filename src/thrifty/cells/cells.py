@@ -23,9 +23,8 @@ from thrifty.cells.prices.money import UNIT, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Tariff, margins, prices_after
 from thrifty.cells.sources import Source, as_source
-from thrifty.cells.sources.base import tiles_by_columns
+from thrifty.cells.sources.base import row_keys, tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
-from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, Bools, Floats, Ints, TableLike, Words
 

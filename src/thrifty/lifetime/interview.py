@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thrifty.cells import Cells, Owned, Source
-from thrifty.cells.ledger.purge import purged_since
+from thrifty.cells.ledger.compacted import purged_since
 from thrifty.cells.sources.checks import one_form
 from thrifty.cells.sources.gaps import GAPS, as_written, censored_of, without_na
 from thrifty.errors import BadInput, BadParameter

@@ -18,10 +18,9 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from thrifty.cells.ledger.compacted import compact_all, read_column
-from thrifty.cells.ledger.purge import purge_example
+from thrifty.cells.ledger.compacted import compact_all, purge_example, read_column
+from thrifty.cells.sources.base import key_of
 from thrifty.cells.sources.checks import one_form
-from thrifty.cells.sources.some_rows import key_of
 from thrifty.errors import ThriftyError
 from thrifty.models.table import Table, table_from_dict
 from thrifty.stores.pages import SqlPages

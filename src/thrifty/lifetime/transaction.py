@@ -25,7 +25,6 @@ from thrifty.cells.prices.money import minor_units
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import can_be_stored
 from thrifty.cells.sources.gaps import read_na, with_na
-from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError
 from thrifty.labels.partly import (
     aligned_labels,
@@ -171,7 +170,7 @@ class Transactions:
         n = source.n_examples
         labels, rows = self._labels(names, X, columns, source, said, together, quiet)
         if rows is not None:
-            source = of_rows(source, rows)
+            source = source.of_rows(rows)
         owned, place = state.owned_of(X, source, rows, n)
         state.one_currency(source, owned.count() == 0)
         prices = self.prices_of(source, matched)

@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from thrifty.cells.prices.tokens import Rates, estimated_tokens
+from thrifty.cells.prices.money import Rates, estimated_tokens
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.errors import BadParameter, NotBilled, PurchaseFailed

@@ -22,11 +22,10 @@ from thrifty.cells.ledger.book import Book, Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.calls import Outcome
 from thrifty.cells.ledger.categories import agree_on_categories
-from thrifty.cells.ledger.compacted import Gap, forget_gaps, known_gaps
+from thrifty.cells.ledger.compacted import Gap, forget_gaps, known_gaps, renamed
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import process
 from thrifty.cells.ledger.purchase import Purchase, is_live
-from thrifty.cells.ledger.purge import renamed
 from thrifty.cells.ledger.settlement import Billed, billed_within, close, find_changes, settle
 from thrifty.cells.prices.money import Budget, Limits, minor_units, to_units
 from thrifty.cells.prices.price_list import PricesLike, as_price_list

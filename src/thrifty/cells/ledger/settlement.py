@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from thrifty.cells.ledger.book import Pages, reached
+from thrifty.cells.ledger.compacted import purge_again
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, pack_values
-from thrifty.cells.ledger.purge import purge_again
 from thrifty.cells.prices.money import Limits, amount_text, refuse_too_large, total
 from thrifty.cells.sources.answered import Answered, divided
 from thrifty.errors import CostAboveReservation, MalformedAnswer

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -12,8 +14,14 @@ import numpy as np
 
 from thrifty import kernels
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.cells.sources.checks import Values, checked_ids, checked_source_name, checked_values
-from thrifty.errors import BadInput
+from thrifty.cells.sources.checks import (
+    Duplicates,
+    Values,
+    checked_ids,
+    checked_source_name,
+    checked_values,
+)
+from thrifty.errors import BadInput, BadParameter
 from thrifty.typing import (
     AnyArray,
     Bools,
@@ -33,7 +41,6 @@ if TYPE_CHECKING:
     from thrifty.cells.sources.callable import CallableSource
     from thrifty.cells.sources.prompts import QuestionsLike
     from thrifty.cells.sources.questions import QuestionSource, TextsLike
-    from thrifty.cells.sources.some_rows import Duplicates
 
 
 class Source(ABC):
@@ -128,6 +135,15 @@ class Source(ABC):
         """Every value: (S, N). Not to be written to."""
         return self.read(np.arange(self.n_examples), np.arange(self.n_features))
 
+    def of_rows(self, rows: Ints) -> Source:
+        """Some of its examples, in the order of ``rows``; nothing is read.
+
+        >>> some = Source.from_array(np.eye(3)).of_rows(np.array([2, 0]))
+        >>> some.read(np.arange(2), np.arange(3)).tolist()
+        [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+        """
+        return SomeRows(self, rows)
+
     def recoded(self, known: Mapping[str, Sequence[str]]) -> Source:
         """This source with its categories in the places that they have elsewhere.
 
@@ -175,14 +191,12 @@ class Source(ABC):
         self.name = checked_source_name(name, needed=examples is not None)
         if examples is None:
             return self
-        from thrifty.cells.sources.some_rows import of_rows, rows_to_keep
-
         ids = list(examples)
         once = rows_to_keep(ids, duplicates) if len(ids) == self.n_examples else None
         if once is None:
             self.examples = checked_ids(ids, self.n_examples)
             return self
-        some = of_rows(self, once)
+        some = self.of_rows(once)
         some.examples, some.kept = checked_ids([ids[i] for i in once], len(once)), (once, len(ids))
         return some
 
@@ -639,3 +653,114 @@ def _no_categories(name: str) -> BadInput:
 
 def _is_frame(X: object) -> TypeGuard[FrameLike]:
     return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+class SomeRows(SourceView):
+    """Some examples of a source that is free to read; made by :meth:`Source.of_rows`."""
+
+    def __init__(self, source: Source, rows: Ints) -> None:
+        super().__init__(source, source.boolean)
+        ids, self._rows, self.n_examples, self.kept = source.examples, rows, len(rows), None
+        self.examples = None if ids is None else tuple(ids[i] for i in rows.tolist())
+        self.index = None if source.index is None else source.index[rows]
+        self.present = None if source.present is None else source.present[rows]
+
+    def read(self, rows: Ints, features: Ints) -> AnyArray:
+        return self._source.read(self._rows[rows], features)
+
+    # of the rows that are here, not of those behind it
+    columns, tiles = Source.columns, Source.tiles
+
+
+def rows_to_keep(ids: Sequence[object], duplicates: Duplicates) -> Ints | None:
+    """Rows of a table of which each id is kept once; None: all of them.
+
+    "newest" is the last row of an id, as tables are written down in time.
+
+    >>> rows_to_keep(["a", "b", "a"], "newest").tolist()
+    [1, 2]
+    """
+    if duplicates not in ("refuse", "first", "newest"):
+        raise BadParameter(f"duplicates must be 'refuse', 'first' or 'newest'; got {duplicates!r}.")
+    texts = [str(i) for i in ids]
+    if len(set(texts)) == len(texts):
+        return None
+    if duplicates == "refuse":
+        try:
+            checked_ids(ids, len(texts))
+        except BadInput as error:
+            raise BadInput(
+                f"{error} Where an example was written down several times, "
+                "duplicates='first' or 'newest' takes one of its rows."
+            ) from error
+    at: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        if duplicates == "newest" or text not in at:
+            at[text] = i
+    return np.array(sorted(at.values()), dtype=np.int64)
+
+
+def row_keys(source: Source) -> Words:
+    """A number of 64 bits for each example.
+
+    >>> keys = row_keys(Source.from_array(np.array([[0, 1], [1, 0], [1, 1]]), feature_names="ab"))
+    >>> turned = row_keys(Source.from_array(np.array([[1, 1], [0, 1]]), feature_names="ba"))
+    >>> [int(np.flatnonzero(keys == key)[0]) for key in turned]
+    [2, 1]
+    """
+    if source.examples is not None:
+        keys = [key_of(source.name, example) for example in source.examples]
+        return np.array(keys, dtype=np.uint64)
+    features, salts = _told_by(source.feature_names)
+    total = np.zeros(source.n_examples, dtype=np.uint64)
+    whole = len(features) == source.n_features
+    block = source.table() if whole else source.read(np.arange(source.n_examples), features)
+    bits = source.boolean[features] & (block.dtype.kind in "biu")
+    if bits.any():
+        of_bits = block if bits.all() else block[:, bits]
+        _add_bits(total, of_bits != 0, salts[bits])
+    for i in np.flatnonzero(~bits).tolist():
+        values = np.asarray(block[:, i], dtype=np.float64) + 0.0
+        values[np.isnan(values)] = np.nan  # one of the many spellings of a gap
+        total += _mixed(values.view(np.uint64) ^ salts[i])
+    return _mixed(total)
+
+
+def key_of(source: str, example: str) -> int:
+    """The number of an example that has an id."""
+    return _of_text(f"{source}\0{example}")
+
+
+@lru_cache(maxsize=8)
+def _told_by(names: tuple[str, ...]) -> tuple[Ints, Words]:
+    """The features that examples are told apart by, 256 at most, and a number for each name."""
+    salts = np.array([_of_text(name) for name in names], dtype=np.uint64)
+    features = np.sort(np.argsort(salts, kind="stable")[:256])
+    return features, salts[features]
+
+
+def _add_bits(total: Words, bits: Bools, salts: Words) -> None:
+    """What zeros and ones add, eight features at a time: 256 sums that are looked up."""
+    zero, one = (_mixed(np.float64(v).view(np.uint64) ^ salts) for v in (0.0, 1.0))
+    total += zero.sum(dtype=np.uint64)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    more = np.zeros(packed.shape[1] * 8, dtype=np.uint64)
+    more[: len(salts)] = one - zero  # of 64 bits that run over, which is meant
+    more = more.reshape(-1, 8)
+    sums = np.zeros((len(more), 256), dtype=np.uint64)
+    for bit in range(8):
+        half = 1 << bit
+        sums[:, half : 2 * half] = sums[:, :half] + more[:, bit : bit + 1]
+    for byte, sums_of_byte in zip(packed.T, sums):
+        total += sums_of_byte[byte]
+
+
+def _of_text(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _mixed(x: Words) -> Words:
+    """Every bit depends on every other: the last steps of SplitMix64 (Steele et al., 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

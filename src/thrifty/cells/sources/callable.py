@@ -6,6 +6,7 @@ is about to buy; see :mod:`thrifty.cells.ledger.ledger`.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import time
 from collections import deque
@@ -206,6 +207,13 @@ class CallableSource(Source):
     def connected(self) -> AbstractAsyncContextManager[None]:
         """What stays open while calls are made, connections for instance: nothing."""
         return nullcontext()
+
+    def of_rows(self, rows: Ints) -> CallableSource:
+        some = copy.copy(self)
+        some.examples = tuple(self.examples[i] for i in rows.tolist())
+        some.n_examples = len(rows)
+        some.present = None if self.present is None else self.present[rows]
+        return some
 
     def note_call(self) -> None:
         self.recent.append(time.monotonic())

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
-from thrifty.cells.prices.tokens import Rates
+from thrifty.cells.prices.money import Rates
 from thrifty.cells.sources.questions import Reply
 from thrifty.errors import BadInput, NotBilled
 from thrifty.on_demand import needed

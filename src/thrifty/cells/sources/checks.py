@@ -14,6 +14,8 @@ from thrifty.typing import AnyArray, Bools
 
 #: what a cell of a source is: one value for good, or the newest that came
 Values = Literal["fixed", "newest"]
+#: what to do with an id that comes more than once
+Duplicates = Literal["refuse", "first", "newest"]
 
 
 @lru_cache(maxsize=8)  # very wide data is named again and again

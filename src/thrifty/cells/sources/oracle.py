@@ -12,12 +12,11 @@ import numpy as np
 
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.sources.answered import in_asked_order
-from thrifty.cells.sources.base import Source
+from thrifty.cells.sources.base import Source, row_keys
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.cells.sources.checks import one_form
 from thrifty.cells.sources.prompts import Question
 from thrifty.cells.sources.questions import CONFIDENCE, QuestionSource, TextsLike
-from thrifty.cells.sources.some_rows import row_keys
 from thrifty.errors import BadInput, MalformedAnswer
 from thrifty.typing import AnyArray, Ints
 

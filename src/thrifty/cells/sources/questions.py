@@ -12,14 +12,20 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from thrifty.cells.prices.money import UNIT, amount_text, one_currency, to_units
+from thrifty.cells.prices.money import (
+    UNIT,
+    Rates,
+    amount_text,
+    estimated_tokens,
+    one_currency,
+    to_units,
+)
 from thrifty.cells.prices.price_list import PriceList
 from thrifty.cells.prices.tariff import Tariff
-from thrifty.cells.prices.tokens import Rates, estimated_tokens
 from thrifty.cells.sources.answered import Answered
 from thrifty.cells.sources.callable import CallableSource, CallLimits, LooksUp
 from thrifty.cells.sources.prompts import (
@@ -327,6 +333,12 @@ class QuestionSource(CallableSource):
         if (room := self._thoughts(self._cheapest)) != self._room:
             rates, self._room, before = self.rates, room, self._room
             self.per_call += rates.cost(0, _AROUND + room) - rates.cost(0, _AROUND + before)
+
+    def of_rows(self, rows: Ints) -> QuestionSource:
+        some = cast(QuestionSource, super().of_rows(rows))
+        some.per_call = self.per_call[rows]
+        some.fn = some._answer  # what it learns of its server is reserved by itself
+        return some
 
     def tariff(self, prices: PriceList) -> Tariff:
         """Questions at their margins, and what a call costs for each text."""

@@ -24,7 +24,6 @@ from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.features import match_features
 from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.sources.checks import default_names, refuse_masked
-from thrifty.cells.sources.some_rows import of_rows
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels, class_of_interest
 from thrifty.labels.numbers import Numbers
@@ -136,7 +135,7 @@ class OnCells(BaseEstimator, Generic[Q]):
         weights, together = read_row_weights(sample_weight, n), read_groups(groups, n)
         labels, rows = with_rows(labels, None, weights, together)
         if rows is not None:
-            source = of_rows(source, rows)
+            source = source.of_rows(rows)
         everything = float(source.n_examples * source.n_features)
         spend = read_spend(self.spend, "", lambda: everything)
         cells = Cells(source, spend=spend)
