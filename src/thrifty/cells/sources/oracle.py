@@ -16,7 +16,7 @@ from thrifty.cells.sources.base import Source, row_keys
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.cells.sources.checks import one_form
 from thrifty.cells.sources.prompts import Question
-from thrifty.cells.sources.questions import CONFIDENCE, QuestionSource, TextsLike
+from thrifty.cells.sources.questions import CONFIDENCE, QuestionSource, TextsLike, called
 from thrifty.errors import BadInput, MalformedAnswer
 from thrifty.typing import AnyArray, Ints
 
@@ -92,7 +92,7 @@ class Oracle:
                 *cheaper, server = ask.answerers
                 ask = replace(ask, answerers=())
                 self.cascade = tuple(
-                    Oracle(ask, name=_called(one), texts=texts, server=one, confidence=True)
+                    Oracle(ask, name=called(one), texts=texts, server=one, confidence=True)
                     for one in cheaper
                 )
             if texts is None or server is None or ask.answerers:
@@ -327,10 +327,6 @@ def _pairs(
         word = _word(said) if in_words else said
         out.append([likely if name == sure else word for name in names])
     return out
-
-
-def _called(answerer: object) -> str:
-    return str(getattr(answerer, "model", "") or getattr(answerer, "__name__", "model"))
 
 
 def _word(label: object) -> object:

@@ -170,15 +170,10 @@ def prompt_for(text: str, questions: Sequence[Question], *, confidence: bool = F
     return f"{head}\n<text>\n{text}\n</text>\n{asked}"
 
 
-def instructions_hash(*, confidence: bool, tokens: bool = False) -> str:
-    """A hash of what a model is told beside the questions."""
-    return old_prompt_hash({}, confidence=confidence, tokens=tokens)
-
-
 def old_prompt_hash(
     questions: Mapping[str, Question], *, confidence: bool, tokens: bool = False
 ) -> str:
-    """A hash of the instructions and a list of questions, by which 0.2 kept their answers."""
+    """A hash of the instructions, and of a list of questions: so 0.2 kept their answers."""
     named = [(name, q.text, q.form) for name, q in questions.items() if name != q.text]
     forms = [(q.text, q.form) for q in questions.values() if q.answers != "yes/no"]
     sure = _SURE if confidence else "log-probabilities" if tokens else ""

@@ -32,7 +32,6 @@ from thrifty.cells.sources.prompts import (
     Question,
     QuestionsLike,
     content_key,
-    instructions_hash,
     old_prompt_hash,
     prompt_for,
     read_questions,
@@ -93,30 +92,23 @@ class DryRun:
         return f"{shown}\n\n{self.calls} calls, at most {price}; nobody was called"
 
 
+_Ask = Callable[..., object]
+
+
 @dataclass(frozen=True, eq=False)
 class _Answerer:
     """Who answers some of the questions, and what that costs."""
 
     #: as the user gave it; what is called may be its batch interface
     given: object
-    ask: Callable[..., object]
+    ask: _Ask
     model: str
     rates: Rates
 
-    @classmethod
-    def of(
-        cls, ask: Callable[..., object], model: str | None, rates: Rates | None, *, batch: bool
-    ) -> _Answerer:
-        model = model or str(getattr(ask, "model", "") or getattr(ask, "__name__", "model"))
-        rates = rates if rates is not None else getattr(ask, "rates", None)
-        if rates is None and getattr(ask, "base_url", None) is None:
-            raise BadInput(
-                f"the prices of {model!r} are missing: give rates=thrifty.Rates(input, output)."
-            )
-        if rates is None:
-            rates = Rates.of(model, ask.base_url)  # type: ignore[attr-defined]
-        called = ask.in_batches() if batch and hasattr(ask, "in_batches") else ask
-        return cls(ask, called, model, rates.in_batch() if batch else rates)
+
+def called(answerer: object) -> str:
+    """The name of a model or of a function that answers."""
+    return str(getattr(answerer, "model", "") or getattr(answerer, "__name__", "model"))
 
 
 #: texts in order, or by an id
@@ -130,7 +122,7 @@ class QuestionSource(CallableSource):
         self,
         texts: TextsLike,
         questions: QuestionsLike,
-        ask: Callable[..., object] | None,
+        ask: _Ask | None,
         *,
         rates: Rates | None = None,
         model: str | None = None,
@@ -147,39 +139,33 @@ class QuestionSource(CallableSource):
                 "confidence must be False, True (the model is asked for it) or 'tokens' (from "
                 f"log-probabilities of the server's tokens); got {confidence!r}."
             )
-        given = read_questions(questions)
         self._answerers: list[_Answerer] = []
         self.questions: dict[str, Question] = {}
         #: who answers each question, and which are the same one
         self._who: dict[str, int] = {}
         self._same: dict[str, list[str]] = {}
-        self._take(given, ask, model, rates, batch=batch)
+        for key, question in read_questions(questions).items():
+            self._take(key, question, ask, model, rates, batch)
         self.confidence, self._from_tokens = confidence is True, confidence == "tokens"
         self._tokens, self._told, self._told_thoughts = tokens, False, False
         ids, self._texts = _by_content(texts)
         self.model = " and ".join(dict.fromkeys(one.model for one in self._answerers))
         self.rates = self._answerers[0].rates
         one_currency({one.rates.currency for one in self._answerers}, "answerers")
-        features: list[str] = []
         kinds: dict[str, str | Sequence[str]] = {}
         for key, question in self.questions.items():
-            features.append(key)
             kinds[key] = question.categories or "number"
             if self._with_confidence:
-                features.append(self._sure(key))
                 kinds[self._sure(key)] = "number"
-        hashed = instructions_hash(confidence=self.confidence, tokens=self._from_tokens)
 
-        def kept(models: str, hashed: str = hashed) -> str:
+        def kept(models: str, asked: Mapping[str, Question]) -> str:
+            hashed = old_prompt_hash(asked, confidence=self.confidence, tokens=self._from_tokens)
             whose = f"{models}{'@' + version if version else ''}"
             return f"{name + ' ' if name else ''}{whose} {hashed}"
 
         #: under which name a store keeps what each of them answers, and what 0.2 called all of it
-        self._kept = [kept(one.model) for one in self._answerers]
-        self._before = kept(
-            self.model,
-            old_prompt_hash(self.questions, confidence=self.confidence, tokens=self._from_tokens),
-        )
+        self._kept = [kept(one.model, {}) for one in self._answerers]
+        self._before = kept(self.model, self.questions)
         # a batch has ended by itself then, whatever became of it: providers promise a day
         patience = {"timeout": 90_000.0} if batch else {}
         chosen = CallLimits(**{"concurrency": 8, "again": again, **patience, **limits})
@@ -189,13 +175,13 @@ class QuestionSource(CallableSource):
         super().__init__(
             self._answer,
             examples=ids,
-            features=features,
+            features=list(kinds),
             prices=self._price_list(),
             kinds=kinds,
             boolean=False,
             allow_missing=True,
             limits=chosen,
-            name=kept(" and ".join(sorted({one.model for one in self._answerers}))),
+            name=kept(" and ".join(sorted({one.model for one in self._answerers})), {}),
         )
         #: tokens for thoughts that the price of a call has room for; whether they are a guess
         self._room, self._guessed = self._thoughts(self._cheapest), False
@@ -205,55 +191,54 @@ class QuestionSource(CallableSource):
 
     def _take(
         self,
-        given: Mapping[str, Question],
-        ask: Callable[..., object] | None,
+        key: str,
+        question: Question,
+        ask: _Ask | None,
         model: str | None,
         rates: Rates | None,
-        *,
         batch: bool,
     ) -> None:
-        """A feature for each question, and for each of its answerers where it has several."""
-        for key, question in given.items():
-            if not question.answerers:
-                if ask is None:
-                    raise BadInput(
-                        f"nobody is asked {key!r}: give ask=, or the question's answerers=."
-                    )
-                self._add(key, question, self._number(ask, model, rates, batch=batch))
-                continue
-            several = [self._number(one, None, None, batch=batch) for one in question.answerers]
-            named = [f"{key} by {self._answerers[k].model}" for k in several]
-            if len(set(named)) < len(named):
-                raise BadInput(
-                    f"two answerers of {key!r} have the same name; give each a model= of its own."
-                )
-            for feature, k in zip(named, several):
-                self._add(feature, question, k)
+        """A feature for a question, and for each of its answerers where it has several."""
+        if ask is None and not question.answerers:
+            raise BadInput(f"nobody is asked {key!r}: give ask=, or the question's answerers=.")
+        several = [self._number(one, None, None, batch) for one in question.answerers]
+        named = [f"{key} by {self._answerers[k].model}" for k in several]
+        if len(set(named)) < len(named):
+            raise BadInput(
+                f"two answerers of {key!r} have the same name; give each a model= of its own."
+            )
+        if several:
             self._same[key] = named
+        elif ask is not None:
+            several, named = [self._number(ask, model, rates, batch)], [key]
+        for feature, who in zip(named, several):
+            if feature in self.questions:
+                raise BadInput(f"the question {feature!r} is there twice.")
+            for one, other in self.questions.items():
+                if other.wording == question.wording and self._who[one] == who:
+                    raise BadInput(
+                        f"{feature!r} and {one!r} are the same question to the same answerer: "
+                        "leave one of them out."
+                    )
+            self.questions[feature], self._who[feature] = question, who
 
-    def _number(
-        self, ask: Callable[..., object], model: str | None, rates: Rates | None, *, batch: bool
-    ) -> int:
+    def _number(self, ask: _Ask, model: str | None, rates: Rates | None, batch: bool) -> int:
+        """Which of the answerers it is; one that was not there comes after them."""
         for k, one in enumerate(self._answerers):
             if one.given is ask:
                 return k
-        self._answerers.append(_Answerer.of(ask, model, rates, batch=batch))
-        return len(self._answerers) - 1
-
-    def _add(self, feature: str, question: Question, who: int) -> None:
-        if feature in self.questions:
-            raise BadInput(f"the question {feature!r} is there twice.")
-        same = [
-            one
-            for one, q in self.questions.items()
-            if q.wording == question.wording and self._who[one] == who
-        ]
-        if same:
+        model, address = model or called(ask), getattr(ask, "base_url", None)
+        rates = rates if rates is not None else getattr(ask, "rates", None)
+        if rates is None and address is None:
             raise BadInput(
-                f"{feature!r} and {same[0]!r} are the same question to the same answerer: leave "
-                "one of them out."
+                f"the prices of {model!r} are missing: give rates=thrifty.Rates(input, output)."
             )
-        self.questions[feature], self._who[feature] = question, who
+        rates = Rates.of(model, address) if rates is None else rates
+        in_batches = getattr(ask, "in_batches", None) if batch else None
+        asked = ask if in_batches is None else in_batches()
+        rates = rates.in_batch() if batch else rates
+        self._answerers.append(_Answerer(ask, asked, model, rates))
+        return len(self._answerers) - 1
 
     @property
     def _with_confidence(self) -> bool:
@@ -377,17 +362,16 @@ class QuestionSource(CallableSource):
         """One prompt for one text; a reply that is no answer is billed like one that is."""
         import inspect
 
-        (example,) = ids
-        before = self._answered.pop((str(example), tuple(names)), None)
-        if before is not None:
-            return before
+        (example,) = map(str, ids)
+        if (example, tuple(names)) in self._answered:
+            return self._answered.pop((example, tuple(names)))
         asked = self._asked(names)
         (who,) = {self._who[k] for k in asked}  # a call is to one of them
         answerer = self._answerers[who]
         ask, rates = answerer.ask, answerer.rates
         questions = [self.questions[k] for k in asked]
         longest = sum(q.longest + (12 if self.confidence else 0) for q in questions) + _AROUND
-        prompt = self.prompt(str(example), names)
+        prompt = self.prompt(example, names)
         takes: dict[str, object] = {}
         if getattr(ask, "takes_longest", False):
             takes["longest"] = longest
@@ -413,7 +397,7 @@ class QuestionSource(CallableSource):
             by_name.update(zip(map(self._sure, asked), self._confidences(reply, len(asked))))
         table = [[by_name[n] for n in names]]
         if more:  # billed now, and used when it is asked for again, which is not billed
-            self._answered[str(example), tuple(names)] = Answered(table, cost=0)
+            self._answered[example, tuple(names)] = Answered(table, cost=0)
             return Answered(MalformedAnswer("it took more tokens than were reserved"), cost=cost)
         return Answered(table, cost=cost)
 
