@@ -552,8 +552,8 @@ class Cells:
     def looked_at(self, row: int, feature: int) -> bool:
         """Whether a cell has gone through."""
         (column,) = self.features.in_source([feature])
-        word = self.meter.touched[column, row >> 6] >> np.uint64(row & 63)
-        return column >= 0 and (self.meter.everything or bool(word & np.uint64(1)))
+        words = self.meter.looked_at(np.array([max(column, 0)]))[0]
+        return column >= 0 and bool(words[row >> 6] >> np.uint64(row & 63) & np.uint64(1))
 
     def cells_per_row(self) -> Ints:
         """How many cells were bought on each example so far."""
@@ -576,30 +576,14 @@ class Cells:
         return np.asarray(costs, dtype=np.float64)
 
     def paid_on(self, row: int, features: Sequence[int]) -> list[float]:
-        """What was paid for each of these cells of one row; a fee with the first of them."""
-        columns, tariff, meter = self.features.in_source(features), self._tariff, self.meter
-        if tariff.parts:
-            return self._paid_in_turn(row, columns)
-        out: list[float] = []
-        seen: set[int] = set()
-        for i, f in enumerate(columns):
-            if f < 0 or f in columns[:i] or not meter.bought_bits(np.array([f]))[0, row]:
-                out.append(0.0)
-                continue
-            minor = int(tariff.own[f])
-            for d in set(tariff.needs[f]) - seen:
-                seen.add(d)
-                if meter.first_bits(tariff.needing(d))[row]:
-                    minor += tariff.draws[d].fee
-            out.append(to_units(minor))
-        return out
+        """What was paid for each of these cells of one row: what it added to its call.
 
-    def _paid_in_turn(self, row: int, columns: Sequence[int]) -> list[float]:
-        """Of columns that orders fill: call by call, each column what it adds to its call."""
+        A fee is paid with the first of them.
+        """
+        columns, every = self.features.in_source(features), np.arange(self._source.n_features)
         asked = [np.array([f]) for f in dict.fromkeys(columns)]
         if self._calls is not None:
             asked = [wanted for rows, wanted in self._calls if row in rows]
-        every = np.arange(self._source.n_features)
         bought = self.meter.bought_bits(every)[:, row].astype(np.bool_)
         had = kernels.unpack_columns(self.meter.had(every), np.array([row]))[0].astype(np.bool_)
         owned = frozenset(np.flatnonzero(had & ~bought).tolist())
@@ -607,7 +591,7 @@ class Cells:
         for call in asked:
             wanted: frozenset[int] = frozenset()
             before, filled = 0, owned
-            for f in [f for f in call.tolist() if f >= 0 and f not in owned]:
+            for f in [f for f in call.tolist() if f >= 0 and bought[f] and f not in owned]:
                 wanted |= {f}
                 price, filled = self._tariff.priced(owned, wanted)
                 paid[f], before = paid.get(f, 0) + price - before, price
