@@ -21,7 +21,7 @@ from thrifty.cells.ledger.paid import PaidAccount
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.money import UNIT, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
-from thrifty.cells.prices.tariff import Tariff, margins, prices_after
+from thrifty.cells.prices.tariff import margins, prices_after
 from thrifty.cells.sources import Source, as_source
 from thrifty.cells.sources.base import row_keys, tiles_by_columns
 from thrifty.cells.sources.callable import CallableSource
@@ -112,7 +112,8 @@ class Cells:
     ) -> None:
         self._source: Source = as_source(source, categories=True)
         self.features = FeatureColumns(self._source, match)
-        self._spend = spend
+        #: what the user said this task may spend, in the unit of the prices; None: nothing said
+        self.spend = spend
         self._account: FreeAccount | PaidAccount
         if isinstance(self._source, CallableSource):
             self._account = PaidAccount(
@@ -124,14 +125,22 @@ class Cells:
                 self._source, prices, owned, ledger, only=only, spend=spend, is_task=is_task
             )
         # what orders cost depends on what was asked before: a prediction is told call by call
-        told = not is_task and bool(self._tariff.parts)
+        told = not is_task and bool(self._account.tariff.parts)
         self._calls: list[tuple[Ints, Ints]] | None = [] if told else None
         self._show(self.features)
 
     def _show(self, features: FeatureColumns) -> None:
         """Which features there are here, and their prices."""
+        source, self._tariff = self._source, self._account.tariff
+        #: the rows, and their ids where they have them
+        self.n_examples, self.examples = source.n_examples, source.examples
+        #: what the source is called; "" where it has no name
+        self.source_name = source.name
         #: which there are, and where the source keeps them
         self.features = features
+        #: their names and how many there are, and how many of them the source has
+        self.feature_names, self.n_features = features.names, features.n
+        self.n_offered = features.n_offered
         self._keys: Words | None = None
         #: what a cell of each feature costs, where nothing is bought yet
         self.prices: Floats
@@ -139,7 +148,7 @@ class Cells:
 
     def _share(self, other: Cells, features: FeatureColumns) -> None:
         """Other features of the same cells, which are charged and limited together."""
-        self._source, self._account, self._spend = other._source, other._account, other._spend
+        self._source, self._account, self.spend = other._source, other._account, other.spend
         self._calls, self.row_seed = other._calls, other.row_seed
         self._show(features)
 
@@ -147,11 +156,6 @@ class Cells:
     def meter(self) -> Meter:
         """What went through, a bit per cell."""
         return self._account.meter
-
-    @property
-    def _tariff(self) -> Tariff:
-        """What cells cost: amounts of money, fees and orders."""
-        return self._account.tariff
 
     def is_another_call(self) -> None:
         """What an earlier run of this task bought is shown as bought, and not at its price.
@@ -175,23 +179,6 @@ class Cells:
     # What there is.
 
     @property
-    def n_examples(self) -> int:
-        return self._source.n_examples
-
-    @property
-    def n_features(self) -> int:
-        return self.features.n
-
-    @property
-    def examples(self) -> tuple[str, ...] | None:
-        """The ids of the rows, where they have them."""
-        return self._source.examples
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return self.features.names
-
-    @property
     def boolean(self) -> Bools:
         """Which features are Boolean; the others are numbers or categories."""
         return self.features.boolean
@@ -212,24 +199,9 @@ class Cells:
         return self.features.offered
 
     @property
-    def n_offered(self) -> int:
-        """How many there are."""
-        return self.features.n_offered
-
-    @property
     def is_free(self) -> bool:
         """Whether reading costs nothing, and is counted all the same."""
         return not isinstance(self._account, PaidAccount)
-
-    @property
-    def source_name(self) -> str:
-        """What the source is called; "" where it has no name."""
-        return self._source.name or ""
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether examples are known by ids, and not by their values alone."""
-        return self._source.examples is not None
 
     def row_keys(self) -> Words:
         """Which examples these are, for whoever must know them again; shows no value."""
@@ -309,11 +281,6 @@ class Cells:
         """
         left = self._account.left()
         return None if left is None else to_units(max(left, 0))
-
-    @property
-    def spend(self) -> float | None:
-        """What the user said this task may spend, in the unit of the prices; None: nothing said."""
-        return self._spend
 
     @property
     def currency(self) -> str:

@@ -212,7 +212,7 @@ def _said(cells: Cells, table: Table, task: PartlyLabelled) -> Table:
     """With categories, ids, and what was said of the rows."""
     named = cells.categories
     sizes = tuple(len(named.get(f, ())) for f in table.features.tolist())
-    keys = cells.row_keys()[table.rows] if cells.has_ids else None
+    keys = cells.row_keys()[table.rows] if cells.examples is not None else None
     columns = NamedColumns(cells.feature_names, categories_of(cells))
     table = replace(table, categories=sizes if any(sizes) else (), keys=keys, columns=columns)
     weights, groups = task.labels.row_weights, task.labels.groups
