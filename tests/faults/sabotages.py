@@ -9,12 +9,12 @@ import numpy as np
 
 from thrifty.cells.ledger import (
     buying,
+    calls,
     compacted,
     ending,
     ledger,
     next_calls,
     paid,
-    plan,
     purchase,
     settlement,
 )
@@ -103,7 +103,7 @@ def reserved_money_is_never_released(patch):
 
 
 def a_fee_is_paid_with_every_call(patch):
-    right = plan.price_call
+    right = next_calls.price_call
 
     def again(call, known, tariff, paid=None):
         nothing = np.zeros_like(known.known[known.n_features :])
@@ -113,7 +113,7 @@ def a_fee_is_paid_with_every_call(patch):
 
 
 def a_discount_is_not_given(patch):
-    right = plan.price_call
+    right = next_calls.price_call
 
     def expensive(call, known, tariff, paid=None):
         draws, who, costs = right(call, known, tariff, paid)
@@ -414,9 +414,9 @@ def contradicting_values_are_never_noticed(patch):
 
 
 def a_gap_after_one_failure(patch):
-    right = next_calls.Failures.__init__
+    right = calls.Failures.__init__
     patch.setattr(
-        next_calls.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
+        calls.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
     )
 
 

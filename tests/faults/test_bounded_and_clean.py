@@ -12,8 +12,8 @@ import thrifty
 from tests.market import ledger, seller
 from tests.shell import run
 from thrifty import ChatServer
-from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.answers import redacted
+from thrifty.cells.prices.money import read_spend
 from thrifty.errors import BadInput, StoreError, ThriftyError
 from thrifty.protocol import Cells
 from thrifty.stores.settings import names_from_text

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import thrifty
 from tests.shell import run
 from thrifty.cells.ledger.answers import keep_answer, redacted
-from thrifty.cells.ledger.arrays import unpack_arrays
+from thrifty.cells.ledger.purchase import unpack_arrays
 from thrifty.cli import app
 from thrifty.errors import BadInput, ThriftyError
 

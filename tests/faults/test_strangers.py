@@ -14,7 +14,7 @@ import pytest
 import thrifty
 from tests.faults import damage
 from tests.loops import AMPLE
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.commands.task_file import read_any_file
 from thrifty.errors import BadInput, NotAStore, StoreError, ThriftyError
 from thrifty.protocol import Cells

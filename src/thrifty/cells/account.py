@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from thrifty import kernels
-from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Column, Pages
 from thrifty.cells.ledger.categories import Places, categories_in_store
 from thrifty.cells.ledger.compacted import Facts, read_column, write_column
@@ -21,7 +20,7 @@ from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_bill, lines_of_counts
-from thrifty.cells.prices.money import Limits, product, refuse_too_large
+from thrifty.cells.prices.money import Limits, limits_of, product, refuse_too_large, smallest
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, PriceOfCells, Tariff
 from thrifty.cells.sources import Source

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from thrifty.cells import Owned, Receipt, Source
-from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.prices.money import one_currency
+from thrifty.cells.prices.money import one_currency, read_spend
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.certified.cascade import ChainAnswers, Members, answer_with_chain
 from thrifty.certified.certify import Certificate, certificate_of, certify

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thrifty.cells import Balance, Receipt
-from thrifty.cells.ledger.allowance import all_there_is
+from thrifty.cells.ledger.receipt import all_there_is
 from thrifty.cells.prices.money import minor_units, to_units
 from thrifty.errors import ThriftyError
 from thrifty.html import facts_html, table_html

@@ -31,8 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.cells import Cells, Receipt, Source
-from thrifty.cells.ledger.allowance import read_spend
-from thrifty.cells.prices.money import to_units
+from thrifty.cells.prices.money import read_spend, to_units
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BadParameter, MixedCurrencies
 from thrifty.lifetime.state import LifetimeState

@@ -12,7 +12,7 @@ import numpy as np
 
 from thrifty.attempt import Failure, Route
 from thrifty.cells import Cells, Receipt
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.html import pre_html
 from thrifty.labels.classes import Labels
 from thrifty.lazy import Estimator

@@ -13,11 +13,10 @@ import numpy as np
 
 from thrifty.cells import Budget, Cells, Owned, Receipt, Source, as_source
 from thrifty.cells.features import Match, match_features
-from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.compacted import purged_since
 from thrifty.cells.ledger.owner import is_alive, me
 from thrifty.cells.ledger.receipt import PredictionReceipt
-from thrifty.cells.prices.money import amount_text, minor_units
+from thrifty.cells.prices.money import amount_text, minor_units, read_spend
 from thrifty.checks import warn_user
 from thrifty.errors import (
     BadInput,

@@ -25,9 +25,9 @@ from thrifty.cells.account import (
     refuse_what_is_owned,
     values_by_id,
 )
-from thrifty.cells.ledger.allowance import ToBuy, runs_of
 from thrifty.cells.ledger.compacted import purged_rows, purged_since
 from thrifty.cells.ledger.meter import PartOwned, RememberedTables
+from thrifty.cells.ledger.receipt import ToBuy, runs_of
 from thrifty.cells.prices.money import UNIT
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.cells.sources.callable import CallableSource

@@ -19,9 +19,8 @@ import numpy as np
 
 from thrifty.cells import Cells, Owned, Receipt, Source
 from thrifty.cells.features import Match
-from thrifty.cells.ledger.allowance import read_spend
 from thrifty.cells.ledger.meter import PartOwned
-from thrifty.cells.prices.money import minor_units
+from thrifty.cells.prices.money import minor_units, read_spend
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import can_be_stored
 from thrifty.cells.sources.gaps import read_na, with_na

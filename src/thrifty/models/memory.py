@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from thrifty.cells import Cells
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.typing import Bools, Floats, Ints, Json, JsonLike
 
 #: what the numbers of a category feature stand for

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thrifty.attempt import Route
-from thrifty.cells.ledger.allowance import ToBuy, runs_of
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.receipt import ToBuy, runs_of
 from thrifty.errors import StoreError
 from thrifty.stores.settings import names_from_text, names_to_text
 from thrifty.typing import AnyArray, Json, JsonLike

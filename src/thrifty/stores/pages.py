@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column
-from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase
+from thrifty.cells.ledger.purchase import BLOCKING, CellBlock, Purchase, pack_arrays, unpack_arrays
 from thrifty.stores.lifetime_pages import LifetimePages, SqlRow
 from thrifty.untrusted import readable
 

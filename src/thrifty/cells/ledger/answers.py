@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from thrifty.cells.ledger.arrays import pack_arrays
 from thrifty.cells.ledger.categories import place_of
+from thrifty.cells.ledger.purchase import pack_arrays
 from thrifty.cells.sources.checks import one_form, unmasked
 from thrifty.errors import MalformedAnswer
 from thrifty.typing import AnyArray, Bools, Floats

@@ -18,9 +18,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
 from thrifty.cells.ledger.book import Column, Pages, reached
-from thrifty.cells.ledger.purchase import Purchase, unpack_values
+from thrifty.cells.ledger.purchase import Purchase, pack_arrays, unpack_arrays, unpack_values
 from thrifty.errors import BadInput
 from thrifty.typing import AnyArray, Floats, Numbers
 from thrifty.untrusted import readable

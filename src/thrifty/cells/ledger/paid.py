@@ -8,14 +8,13 @@ from functools import partial
 import numpy as np
 
 from thrifty import kernels
-from thrifty.cells.ledger.allowance import limits_of, smallest
 from thrifty.cells.ledger.book import Pages
 from thrifty.cells.ledger.buying import Buyer
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines
-from thrifty.cells.prices.money import total
+from thrifty.cells.prices.money import limits_of, smallest, total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Holdings
 from thrifty.cells.sources.base import tiles_by_columns

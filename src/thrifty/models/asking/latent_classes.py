@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
 from thrifty.models.scorecard import Bins, bins_from_dict, make_bins
 from thrifty.typing import Bools, Floats, Ints, Json, JsonLike

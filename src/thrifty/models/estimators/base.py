@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.features import match_features
-from thrifty.cells.ledger.allowance import read_spend
+from thrifty.cells.prices.money import read_spend
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput
 from thrifty.labels.classes import Labels, class_of_interest

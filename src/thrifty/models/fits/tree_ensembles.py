@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.cells.ledger.arrays import pack_arrays, unpack_arrays
+from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike
 
 #: features that a split of extra trees tries, of classes and of numbers: as people write by hand
