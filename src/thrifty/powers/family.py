@@ -92,11 +92,13 @@ class PowersFamily(ABC, Generic[Formula, Posed]):
         known, alike = representation, self._for_nothing(labels)
         if alike is not None:
             return Found("reused", alike)
+        if not len(known):
+            return Failed(Failure("empty-representation", "nothing has been learned yet"))
         reader = self._reader(cells)
         found = self._in_span(known, reader, labels)
         if not isinstance(found, Failure):
             return Found("reused", found)
-        if self.method != "lattice" or known.partial or not len(known):
+        if self.method != "lattice" or known.partial:
             return Failed(found)
         seen = self._over(known, reader, labels)
         return Failed(found) if isinstance(seen, Failure) else Found("bought", seen, found)

@@ -148,8 +148,6 @@ def reuse(task: MonomialTask, known: PowersRepresentation) -> Exponents | Failur
     """The monomial in the span of ``known`` behind these labels, or why there is none."""
     # Failed decodings with exact labels before the target counts as outside the span.
     exact_tries = 3
-    if not len(known):
-        return Failure("empty-representation", "nothing has been learned yet")
     search = _LatticeSearch(task, known)
     order, rules = search.order, task.rules
     search.buy(1)

@@ -13,7 +13,7 @@ nothing is returned that does not reproduce labels; and g~ must be a legal monom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import brentq
@@ -22,15 +22,7 @@ from scipy.special import chdtri, stdtr
 from thrifty.attempt import Failure
 from thrifty.powers.evidence import MonomialTask, coarsest, correlated, log_density, too_few_rows
 from thrifty.powers.lattice import log_legal_points
-from thrifty.powers.representation import (
-    Exponents,
-    PowersRepresentation,
-    combination,
-    degree,
-    exponents,
-    row_basis,
-    solve,
-)
+from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
 
 
 def slopes(logs: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -154,14 +146,27 @@ def _why(work: Slopes, verdict: Failure, needed: int, n_rows: int) -> Failure:
     return correlated(work.logs, work.features) or verdict
 
 
-def _tried(
+def use_rep(task: MonomialTask, known: PowersRepresentation, delta: float) -> Exponents | Failure:
+    """Algorithm lfd-prod-mon: slopes on a cheapest row basis, an exact solve, a check."""
+    basis = known.row_basis(task.reader.cells.prices)
+    return _from_slopes(
+        task, known, delta, known.features[basis], lambda powers: known.completed(basis, powers)
+    )
+
+
+def naive(task: MonomialTask, known: PowersRepresentation, delta: float) -> Exponents | Failure:
+    """The naive baseline: slopes of every feature seen, all other powers zero."""
+    return _from_slopes(task, known, delta, known.features, list)
+
+
+def _from_slopes(
     task: MonomialTask,
     known: PowersRepresentation,
     delta: float,
     features: np.ndarray,
-    complete: Callable[[np.ndarray], Sequence[int] | None],
-) -> tuple[Exponents | None, int, int]:
-    """The monomial that rounded slopes of these features lead to, rows that it took, and needed.
+    complete: Callable[[list[int]], list[int] | None],
+) -> Exponents | Failure:
+    """The monomial that rounded slopes of these features lead to, completed to all features seen.
 
     On the predicted rows, then on all there are: a misread slope must not pass for a new target.
     One row verifies it, unless values are coarse.
@@ -170,53 +175,22 @@ def _tried(
     needed = work.predicted_rows()
     first, available = min(needed, len(task.order)), len(task.order)
     for n_rows in [first] if known.partial else sorted({first, available}):
-        powers = complete(work.rounded(n_rows))
+        powers = complete(work.rounded(n_rows).tolist())
         if powers is None or min(powers) < 0 or sum(powers) > rules.max_degree:
             continue
         monomial = exponents(zip(known.features.tolist(), powers))
         coarse = max(coarsest(work.values), known.coarse)
         if task.verified(monomial, 0.0, coarse=coarse)[0] == "right":
-            return monomial, n_rows, needed
-    return None, n_rows, needed
-
-
-def use_rep(task: MonomialTask, known: PowersRepresentation, delta: float) -> Exponents | Failure:
-    """Algorithm lfd-prod-mon: slopes on a cheapest row basis, an exact solve, a check."""
-    if not len(known):
-        return Failure("empty-representation", "nothing has been learned yet")
-    basis = row_basis(known.matrix, task.reader.cells.prices[known.features])
-
-    def complete(powers: np.ndarray) -> list[int] | None:
-        return combination(known.matrix, solve(known.matrix[basis], powers.tolist()))
-
-    found, n_rows, needed = _tried(task, known, delta, known.features[basis], complete)
-    if found is not None:
-        return found
+            return monomial
+    told = f"slopes of {len(features)} features on {n_rows} examples"
     if n_rows < needed:
-        return too_few_rows(
-            n_rows,
-            needed,
-            f"{n_rows} examples are too few for slopes of {len(basis)} features: S = {needed} is "
-            "predicted; or the target is outside the span",
+        message = (
+            f"{told} are too few, S = {needed} is predicted; or the target is outside the span"
         )
+        return too_few_rows(n_rows, needed, message)
     return Failure(
         "outside-span",
-        f"the powers of the {len(basis)} basis features do not extend to a monomial that "
-        "reproduces the labels: the target is outside the span of the known ones",
+        f"{told} do not lead to a monomial that reproduces the labels: the target is outside the "
+        "span of the known ones",
         {"rank": len(known), "rows": n_rows},
-    )
-
-
-def naive(task: MonomialTask, known: PowersRepresentation, delta: float) -> Exponents | Failure:
-    """The naive baseline: slopes of every feature seen, all other powers zero."""
-    if not len(known):
-        return Failure("empty-representation", "nothing has been learned yet")
-    found, n_rows, needed = _tried(task, known, delta, known.features, np.ndarray.tolist)
-    if found is not None:
-        return found
-    return Failure(
-        "too-few-rows" if n_rows < needed else "outside-features",
-        f"slopes of the {len(known.features)} features seen, on {n_rows} examples of the {needed} "
-        "predicted, do not reproduce the labels",
-        {"rows": n_rows, "rows_needed": needed},
     )

@@ -34,15 +34,7 @@ from thrifty.powers.evidence import (
     used_features,
 )
 from thrifty.powers.laws import Laws, Orthonormal, law_of, mismatch
-from thrifty.powers.representation import (
-    Exponents,
-    PowersRepresentation,
-    combination,
-    degree,
-    exponents,
-    row_basis,
-    solve,
-)
+from thrifty.powers.representation import Exponents, PowersRepresentation, degree, exponents
 from thrifty.powers.values import BoughtValues, shuffled
 
 STANDARD_ERRORS = 5.0
@@ -268,21 +260,16 @@ class LexicographicSearch:
 
     def naive(self, known: PowersRepresentation) -> Polynomial | Failure:
         """The naive baseline: the search over the features seen."""
-        if not len(known):
-            return Failure("empty-representation", "nothing has been learned yet")
         return self._learned(known.features, lambda part: part)
 
     def use_rep(self, known: PowersRepresentation) -> Polynomial | Failure:
         """Algorithm lfd-poly: the search over a cheapest row basis, extended through F~."""
-        if not len(known):
-            return Failure("empty-representation", "nothing has been learned yet")
-        basis = row_basis(known.matrix, self.reader.cells.prices[known.features])
+        basis = known.row_basis(self.reader.cells.prices)
         features = known.features[basis]
 
         def complete(part: Exponents) -> Exponents | None:
             powers = dict(part)
-            weights = solve(known.matrix[basis], [powers.get(f, 0) for f in features.tolist()])
-            full = combination(known.matrix, weights)
+            full = known.completed(basis, [powers.get(f, 0) for f in features.tolist()])
             if full is None or min(full) < 0:
                 return None
             return exponents(zip(known.features.tolist(), full))

@@ -125,6 +125,14 @@ class PowersRepresentation:
         """A reduced basis of the integer points in the span, on the features seen."""
         return saturated_basis(self.matrix)
 
+    def row_basis(self, prices: np.ndarray) -> list[int]:
+        """Rows of the matrix whose powers tell all others, the cheapest for these prices."""
+        return row_basis(self.matrix, prices[self.features])
+
+    def completed(self, basis: list[int], powers: Sequence[int]) -> list[int] | None:
+        """Powers of all features seen, from those of a row basis; None where they are not whole."""
+        return combination(self.matrix, solve(self.matrix[basis], powers))
+
     def newest(self, n: int) -> PowersRepresentation:
         """The n that were learned or used last."""
         return PowersRepresentation(self.columns[-n:], n < len(self), self.coarse)

@@ -64,8 +64,6 @@ class SumSearch:
         # Legal monomials in a span that are listed at most; above it the features seen are tried
         # instead.
         most_points = 200_000
-        if not len(known):
-            return Failure("empty-representation", "nothing has been learned yet")
         points = legal_points(known.matrix, self.rules.max_degree, most_points)
         if points is None:
             return Failure(
