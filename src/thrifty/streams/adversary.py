@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from thrifty import bounds
 from thrifty.checks import a_choice, whole_number
 from thrifty.errors import BadParameter
-from thrifty.streams.tree_tasks import Stream, StreamTask
+from thrifty.streams.tree_tasks import StreamTask, TaskStream
 from thrifty.trees.tree import Leaf, Node, Split
 
 Strategy = Literal["realizable", "intermediate", "large", "against-expansion", "against-restart"]
 Target = Literal["stumps", "monomials"]
 
 
-class AdversaryStream(Stream):
+class AdversaryStream(TaskStream):
     """Tasks whose targets are single features; ``task.good`` says which are related,
     ``metafeatures`` are the K features that those use.
 

@@ -74,7 +74,7 @@ class StreamTask:
         return f"StreamTask({self.name!r}, {np.shape(self.X)[0]} examples x {np.shape(self.X)[1]})"
 
 
-class Stream(ABC):
+class TaskStream(ABC):
     """Tasks that are made when they are asked for; it may be iterated again and gives the same."""
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Stream(ABC):
         return self.task(i)
 
 
-class TreeStream(Stream):
+class TreeStream(TaskStream):
     """Tasks whose targets lie in DT(F) for ``n_metafeatures`` hidden metafeatures F.
 
     ``metafeatures`` is the hidden F, ``acceptance_rate`` the yield.

@@ -23,7 +23,7 @@ def split_of(feature: int, threshold: float, boolean: Bools) -> Split:
     return Split(feature) if boolean[feature] else Split(feature, threshold)
 
 
-class Columns(Protocol[P]):
+class CandidateColumns(Protocol[P]):
     """What UseRep compares at a node, whatever its rows are."""
 
     def root(self) -> P:

@@ -30,7 +30,7 @@ from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain, Measure, gain_named, pure_child
-from thrifty.trees.growing import Half, OnStuck, Reason, Rows, consistent
+from thrifty.trees.growing import Half, OnStuck, PlaceOfRows, Reason, consistent
 from thrifty.trees.learned_trees import AnyLearner, LearnedTrees, Learner
 from thrifty.trees.paper import Paper
 from thrifty.trees.race import Race
@@ -252,11 +252,11 @@ class Lists(LearnedTrees[Metafeatures]):
         return cls(**given)
 
 
-def no_list(labels: Labels, max_depth: int, table: Callable[[], AnyArray]) -> OnStuck[Rows]:
+def no_list(labels: Labels, max_depth: int, table: Callable[[], AnyArray]) -> OnStuck[PlaceOfRows]:
     """What to raise where no split settles a side: rows that are alike, or not a list at all."""
     inconsistent = consistent(labels, max_depth, "decision list")
 
-    def stuck(place: Rows, reason: Reason, half: Half) -> Leaf:
+    def stuck(place: PlaceOfRows, reason: Reason, half: Half) -> Leaf:
         values = np.asarray(table())[place.rows].astype(np.float64)
         alike = (np.isnan(values).all(axis=0) | (values == values[:1]).all(axis=0)).all()
         if alike or len(place.path) >= max_depth:

@@ -55,7 +55,7 @@ class Place(Protocol):
     def totals(self) -> Ints: ...
 
 
-class Rows(Place, Protocol):
+class PlaceOfRows(Place, Protocol):
     """A node that knows its rows."""
 
     @property
@@ -174,10 +174,12 @@ def most_common(place: Place, reason: Reason, half: Half) -> Leaf:
     return Leaf(totals.index(max(totals)), tuple(totals))
 
 
-def consistent(labels: Labels, max_depth: int | None = None, what: str = "tree") -> OnStuck[Rows]:
+def consistent(
+    labels: Labels, max_depth: int | None = None, what: str = "tree"
+) -> OnStuck[PlaceOfRows]:
     """For learners of consistent trees: too deep at the depth, a contradiction above it."""
 
-    def stuck(place: Rows, reason: Reason, half: Half) -> NoReturn:
+    def stuck(place: PlaceOfRows, reason: Reason, half: Half) -> NoReturn:
         if max_depth is not None and len(place.path) >= max_depth:
             raise too_deep(max_depth, place.totals, labels, what)
         raise contradiction(place.rows, labels)

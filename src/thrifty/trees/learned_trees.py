@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 #: the representation
 Known = TypeVar("Known", bound=Representation)
+Inner = TypeVar("Inner")
 
 
 @typing.runtime_checkable
@@ -112,7 +113,7 @@ class OnBits(Generic[Known]):
         """The same, with the parts that the model is made of as the newest."""
         if not isinstance(self.inner, Ordered):
             return self
-        inner = self.inner.refreshed(model.tree if isinstance(model, BitTree) else model)
+        inner = self.inner.refreshed(model.inner if isinstance(model, OverBits) else model)
         return self if inner is self.inner else replace(self, inner=inner)
 
     def with_rows(self, keys: object) -> OnBits[Known]:
@@ -126,19 +127,11 @@ class OnBits(Generic[Known]):
 
 
 @dataclass(frozen=True)
-class BitTree:
-    """A tree whose features are bits."""
+class OverBits(Generic[Inner]):
+    """A tree, or what a failed attempt had grown, and the bits that it was made on."""
 
-    tree: Tree
+    inner: Inner
     bits: tuple[Bit, ...]
-
-
-@dataclass(frozen=True)
-class _GrownOnBits:
-    """What a failed attempt had grown, and the bits it was made on."""
-
-    bits: tuple[Bit, ...]
-    grown: object
 
 
 class LearnedTrees(ABC, Generic[Known]):
@@ -191,7 +184,7 @@ class LearnedTrees(ABC, Generic[Known]):
 
     def use_rep(
         self, representation: Known | OnBits[Known], cells: Cells, labels: Labels
-    ) -> Attempt[Tree | BitTree]:
+    ) -> Attempt[Tree | OverBits[Tree]]:
         """A tree from the representation, or why that is not enough."""
 
         def learn(known: Known, reader: Cells) -> Attempt[Tree]:
@@ -201,12 +194,12 @@ class LearnedTrees(ABC, Generic[Known]):
 
     def from_scratch(
         self, cells: Cells, labels: Labels, failed: Failed | None
-    ) -> Found[Tree | BitTree]:
+    ) -> Found[Tree | OverBits[Tree]]:
         """A tree from all the cells it takes, on the bits that a failed attempt was made on."""
         known: Known | OnBits[Known] = self.start()
-        if failed is not None and isinstance(failed.grown, _GrownOnBits):
+        if failed is not None and isinstance(failed.grown, OverBits):
             known = OnBits(failed.grown.bits, self.start())
-            failed = replace(failed, grown=failed.grown.grown)
+            failed = replace(failed, grown=failed.grown.inner)
 
         def learn(_: Known, reader: Cells) -> Found[Tree]:
             return self.how.from_scratch(reader, labels, failed, self.max_depth)
@@ -220,7 +213,7 @@ class LearnedTrees(ABC, Generic[Known]):
         known: Known | OnBits[Known],
         cells: Cells,
         learn: Callable[[Known, Cells], Attempt[Tree]],
-    ) -> Attempt[Tree | BitTree]:
+    ) -> Attempt[Tree | OverBits[Tree]]:
         if not isinstance(known, OnBits):
             if not cells.categories:
                 return learn(known, cells)
@@ -228,17 +221,17 @@ class LearnedTrees(ABC, Generic[Known]):
         bits = bits_of(cells, known.bits)
         attempt = learn(known.inner, BitCells(cells, bits))
         if isinstance(attempt, Failed):
-            return replace(attempt, grown=_GrownOnBits(bits, attempt.grown))
-        beside = tuple(BitTree(model, bits) for model in attempt.beside)
-        return _found(attempt, BitTree(attempt.model, bits), beside)
+            return replace(attempt, grown=OverBits(attempt.grown, bits))
+        beside = tuple(OverBits(model, bits) for model in attempt.beside)
+        return _found(attempt, OverBits(attempt.model, bits), beside)
 
     def improve_rep(
-        self, representation: Known | OnBits[Known], found: Found[Tree | BitTree]
+        self, representation: Known | OnBits[Known], found: Found[Tree | OverBits[Tree]]
     ) -> Known | OnBits[Known]:
         """The representation with what the task taught, in bits where it was learned on bits."""
         known, model = representation, found.model
-        beside = tuple(one.tree if isinstance(one, BitTree) else one for one in found.beside)
-        if not isinstance(model, BitTree):
+        beside = tuple(one.inner if isinstance(one, OverBits) else one for one in found.beside)
+        if not isinstance(model, OverBits):
             if isinstance(known, OnBits):
                 return known  # others met categories meanwhile: this task's features are no bits
             return self.how.improve_rep(known, _found(found, model, beside))
@@ -246,14 +239,14 @@ class LearnedTrees(ABC, Generic[Known]):
             known = OnBits((), self.start())
         if known.bits != model.bits[: len(known.bits)]:
             return representation  # others met new features: this task's places mean other bits
-        taught = _found(found, model.tree, beside)
+        taught = _found(found, model.inner, beside)
         return OnBits(model.bits, self.how.improve_rep(known.inner, taught))
 
     def estimator(
-        self, model: Tree | BitTree, labels: Labels, feature_names: Sequence[str]
+        self, model: Tree | OverBits[Tree], labels: Labels, feature_names: Sequence[str]
     ) -> TreeClassifier:
         """A fitted classifier around the tree, whichever its features are."""
-        tree, bits = (model.tree, model.bits) if isinstance(model, BitTree) else (model, ())
+        tree, bits = (model.inner, model.bits) if isinstance(model, OverBits) else (model, ())
         missing = self.how.missing
         return self.classifier.around(tree, labels, feature_names, missing=missing, bits=bits)
 

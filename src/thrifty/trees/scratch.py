@@ -29,7 +29,7 @@ from thrifty.trees.growing import (
     Chosen,
     OnStuck,
     PathPrices,
-    Rows,
+    PlaceOfRows,
     consistent,
     grow,
     one_by_one,
@@ -45,7 +45,7 @@ def scratch_tree(
     gain: Gain,
     *,
     max_depth: int | None = None,
-    on_stuck: OnStuck[Rows] | None = None,
+    on_stuck: OnStuck[PlaceOfRows] | None = None,
 ) -> Tree:
     """Buy every cell and grow the top-down tree, with or without thresholds."""
     prices = PathPrices.of(cells, gain)
@@ -132,7 +132,7 @@ def grow_from_scratch(
     gain: Gain,
     prices: PathPrices | Floats,
     max_depth: int | None = None,
-    on_stuck: OnStuck[Rows] | None = None,
+    on_stuck: OnStuck[PlaceOfRows] | None = None,
 ) -> Tree:
     """The top-down tree on all features; ``len(prices)`` says how many there are.
 
@@ -182,7 +182,7 @@ def grow_real(
     gain: Gain,
     prices: PathPrices | Floats,
     max_depth: int | None = None,
-    on_stuck: OnStuck[Rows] | None = None,
+    on_stuck: OnStuck[PlaceOfRows] | None = None,
 ) -> Tree:
     """The top-down tree on all of ``values`` (S, N); ``boolean`` says which features are.
 

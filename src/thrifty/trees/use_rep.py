@@ -30,7 +30,7 @@ from typing import NoReturn
 from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.labels.classes import Labels
-from thrifty.trees.columns import BooleanColumns, Columns, RowColumns
+from thrifty.trees.columns import BooleanColumns, CandidateColumns, RowColumns
 from thrifty.trees.gains import Gain
 from thrifty.trees.growing import Half, P, PathPrices, Place, Reason, Suggested, grow, one_by_one
 from thrifty.trees.tree import Path, Tree
@@ -73,7 +73,7 @@ def use_rep(
     candidates = Suggested(metafeatures, by_feature=boolean or match == "feature")
     prices, stop = PathPrices.of(cells, gain), _stop(boolean, max_depth, max_nodes)
 
-    def grown_on(columns: Columns[P]) -> Tree:
+    def grown_on(columns: CandidateColumns[P]) -> Tree:
         root, choose = columns.root(), one_by_one(columns.best)
         return grow(root, candidates, choose, prices, stop, max_depth, max_nodes)
 
