@@ -73,7 +73,7 @@ def labels_of_kept(y: Any, kept: tuple[NDArray[np.int64], int] | None) -> Any:
     return y[kept[0]] if isinstance(y, np.ndarray) else [y[i] for i in kept[0].tolist()]
 
 
-def known_labels(y: Any) -> tuple[Any, NDArray[np.int64] | None]:
+def known_labels(y: Any, name: str = "") -> tuple[Any, NDArray[np.int64] | None]:
     """The labels that are there, and their rows; None: all of them are.
 
     Nothing (None, NaN, pandas' own gaps, empty text) is no label. Nullable Booleans and integers
@@ -100,7 +100,10 @@ def known_labels(y: Any) -> tuple[Any, NDArray[np.int64] | None]:
         nullable = type(getattr(y, "dtype", None)).__name__.endswith("Dtype")
         return (array if nullable else y), None
     if not len(array):
-        raise BadInput("every label is empty: there is nothing to learn. Bring rows with a label.")
+        of = f" of {name!r}" if name else ""
+        raise BadInput(
+            f"every label{of} is empty: there is nothing to learn. Bring rows with a label."
+        )
     return array, np.flatnonzero(there)
 
 
@@ -199,22 +202,12 @@ def read_partly(
             f"the labels of {name!r} must be one per row: X has {n_rows} rows, and they have shape "
             f"{values.shape}."
         )
-    gaps = np.array([_is_gap(value) for value in values.tolist()], dtype=bool)
-    if gaps.all():
-        raise BadInput(f"{name!r} has no label on any row. Leave it out.")
-    rows = np.flatnonzero(~gaps)
-    if not gaps.any():
-        return PartlyLabelled(read(y), rows, n_rows)
-    known = values[rows]
-    if known.dtype.kind == "O":
-        known = np.array(known.tolist())
+    known, rows = known_labels(y, name)
+    if rows is None:
+        return PartlyLabelled(read(known), np.arange(n_rows), n_rows)
     if known.dtype.kind == "f" and bool((known == np.floor(known)).all()):
         known = known.astype(np.int64)  # NaN made numbers of classes
     return PartlyLabelled(read(known), rows, n_rows)
-
-
-def _is_gap(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or str(value) == "<NA>"
 
 
 L = TypeVar("L", Labels, Numbers)

@@ -37,6 +37,8 @@ from thrifty.typing import Json
 if TYPE_CHECKING:
     from asyncio import TimerHandle, Transport
 
+#: what an error is in HTTP; of others the request is wrong
+_STATUS = {UnknownTask: 404, BudgetExceeded: 402, ChangedValue: 409}
 _KEYS = {"task", "id", "values", "sure", "per_row"}
 
 
@@ -75,36 +77,29 @@ def serve(
 
 def make_app(interviews: Interviews, token: str, port: int) -> Starlette:
     """The application; ``port`` is where it listens: what asks for another address is refused."""
-    pages = _InterviewPages(interviews, token, port)
-    return Starlette(
-        routes=[
-            Route("/", pages.people),
-            Route("/openapi.json", pages.openapi),
-            Route("/tasks", pages.tasks),
-            Route("/row", pages.row, methods=["POST"]),
-        ]
-    )
+    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
+    def refusal(request: Request) -> Response | None:
+        if request.headers.get("host", "") not in hosts:
+            return _no(421, f"this service answers at {', '.join(sorted(hosts))} only.")
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        same = secrets.compare_digest(given.encode(), token.encode())
+        if kind.lower() != "bearer" or not same:
+            return _no(403, "send the token that was printed: Authorization: Bearer TOKEN.")
+        return None
 
-class _InterviewPages:
-    def __init__(self, interviews: Interviews, token: str, port: int) -> None:
-        self.interviews, self._token = interviews, token
-        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
-
-    async def people(self, request: Request) -> Response:
+    async def people(request: Request) -> Response:
         return HTMLResponse(_text("page.html"))
 
-    async def openapi(self, request: Request) -> Response:
+    async def openapi(request: Request) -> Response:
         return Response(_text("openapi.json"), media_type="application/json")
 
-    async def tasks(self, request: Request) -> Response:
-        return self._refusal(request) or JSONResponse(
-            await run_in_threadpool(self.interviews.tasks)
-        )
+    async def tasks(request: Request) -> Response:
+        return refusal(request) or JSONResponse(await run_in_threadpool(interviews.tasks))
 
-    async def row(self, request: Request) -> Response:
+    async def row(request: Request) -> Response:
         largest = 1_000_000  # bytes of a row
-        refused = self._refusal(request)
+        refused = refusal(request)
         if refused is not None:
             return refused
         body = b""
@@ -113,27 +108,22 @@ class _InterviewPages:
                 body += part
                 if len(body) > largest:
                     return _no(413, f"a row has {largest:,} bytes at most.")
-            task, row = _read(body)
-            return JSONResponse(await asyncio.wrap_future(self.interviews.submit(task, row)))
-        except UnknownTask as error:
-            return _no(404, str(error))
-        except BudgetExceeded as error:
-            return _no(402, str(error))
-        except ChangedValue as error:
-            return _no(409, str(error))
+            task, asked = _read(body)
+            return JSONResponse(await asyncio.wrap_future(interviews.submit(task, asked)))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except ThriftyError as error:
-            return _no(400, str(error))
+            known = (status for kind, status in _STATUS.items() if isinstance(error, kind))
+            return _no(next(known, 400), str(error))
 
-    def _refusal(self, request: Request) -> Response | None:
-        if request.headers.get("host", "") not in self._hosts:
-            return _no(421, f"this service answers at {', '.join(sorted(self._hosts))} only.")
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
-        same = secrets.compare_digest(given.encode(), self._token.encode())
-        if kind.lower() != "bearer" or not same:
-            return _no(403, "send the token that was printed: Authorization: Bearer TOKEN.")
-        return None
+    return Starlette(
+        routes=[
+            Route("/", people),
+            Route("/openapi.json", openapi),
+            Route("/tasks", tasks),
+            Route("/row", row, methods=["POST"]),
+        ]
+    )
 
 
 def _read(body: bytes) -> tuple[str, Row]:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -221,6 +221,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
 
 
+@dataclass(eq=False)
 class LocalChatServer:
     """A server to use in a ``with`` block; ``url`` is its address.
 
@@ -228,7 +229,7 @@ class LocalChatServer:
     ----------
     answer : callable
         ``answer(text, question) -> value``, what it knows
-    rates : Rates or None
+    rates : Rates
         what it bills for tokens
     key : str or None
         the key that it wants, if any
@@ -267,32 +268,26 @@ class LocalChatServer:
     (True, 0)
     """
 
-    def __init__(
-        self,
-        answer: Callable[[str, str], object],
-        *,
-        rates: Rates | None = None,
-        key: str | None = None,
-        refuse: int = 0,
-        break_: int = 0,
-        garble: int = 0,
-        delay: Callable[[str], float] = lambda text: 0.0,
-        confidence: float | None = None,
-        overcharge: float = 1.0,
-        trouble: Mapping[str, Sequence[int]] | None = None,
-        status: Callable[[str], int] = lambda text: 200,
-        ends: str = "completed",
-        lose: Callable[[str], bool] = lambda text: False,
-        logprob: Callable[[str], float] | None = None,
-        reasoning: int = 0,
-        heeds_limit: bool = True,
-    ) -> None:
-        self.logprob, self.reasoning, self.heeds_limit = logprob, reasoning, heeds_limit
-        self.answer, self.rates, self.key = answer, rates or Rates("0.15 USD", "0.60 USD"), key
-        self.refuse, self.break_, self.garble, self.delay = refuse, break_, garble, delay
-        self.confidence, self.overcharge = confidence, overcharge
-        self._trouble = {act: list(some) for act, some in (trouble or {}).items()}
-        self.status, self.ends, self.lose = status, ends, lose
+    answer: Callable[[str, str], object]
+    _: KW_ONLY
+    rates: Rates = field(default_factory=lambda: Rates("0.15 USD", "0.60 USD"))
+    key: str | None = None
+    refuse: int = 0
+    break_: int = 0
+    garble: int = 0
+    delay: Callable[[str], float] = lambda text: 0.0
+    confidence: float | None = None
+    overcharge: float = 1.0
+    trouble: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    status: Callable[[str], int] = lambda text: 200
+    ends: str = "completed"
+    lose: Callable[[str], bool] = lambda text: False
+    logprob: Callable[[str], float] | None = None
+    reasoning: int = 0
+    heeds_limit: bool = True
+
+    def __post_init__(self) -> None:
+        self._trouble = {act: list(some) for act, some in self.trouble.items()}
         #: what it has billed, in minor units
         self.billed = 0
         #: (text, questions) of each request it worked on, in the order in which they came in
