@@ -56,7 +56,7 @@ def test_a_moment_that_is_none_is_refused(tmp_path, at):
     with pytest.raises(BadInput, match="seconds since 1970"):
         life["t"].outcomes(IDS[200:], Y[200:], at=at)
     assert life["t"].outcomes(IDS[200:], Y[200:], at=time.time()).outcomes == 100
-    assert len(life._monitors()) == 1
+    assert life["t"].monitor().outcomes == 100
 
 
 def test_what_was_retired_is_bought_by_nobody():

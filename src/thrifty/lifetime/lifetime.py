@@ -18,7 +18,7 @@ from thrifty.lifetime.answering import Answers, Promise, answer
 from thrifty.lifetime.bill import balance, bill_frame, bill_rows, lifetime_html, lines_beside
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
-from thrifty.lifetime.outcomes import Monitor, Outcomes
+from thrifty.lifetime.outcomes import Outcomes
 from thrifty.lifetime.prediction import JointPrediction, Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns, distinct
 from thrifty.lifetime.progress import Progress
@@ -941,11 +941,6 @@ class Lifetime:
             shrink()
         self._refresh()
         return found
-
-    def _monitors(self) -> list[Monitor]:
-        """Of each model with outcomes, how its present version does on observed outcomes."""
-        self._refresh()
-        return [self._outcomes.monitor(self[name]) for name in self._outcomes.names()]
 
     def report(self, path: str | PathLike[str], *, title: str = "lifetime") -> Path:
         """Write its report: one HTML page that needs no network; returns where it is.

@@ -82,8 +82,6 @@ class Monitor:
         features whose values are not spread as those that were learned from, the farthest first
     version : int
         which version of the model
-    learned_low, learned_high : float or None
-        the interval of ``auroc_learned``
     positive : object
         the class of interest; None: the second, as in stores of 0.2
     unknown : tuple of str
@@ -104,8 +102,6 @@ class Monitor:
     spent: float = 0.0
     moved: tuple[Moved, ...] = ()
     version: int = 1
-    learned_low: float | None = None
-    learned_high: float | None = None
     positive: object = None
     unknown: tuple[str, ...] = ()
 
@@ -190,11 +186,6 @@ class Outcomes:
                 RowsLeftOut,
             )
         return replace(self.monitor(task), unknown=unknown)
-
-    def names(self) -> list[str]:
-        """Tasks of which an outcome is known."""
-        names: list[str] = self._book.read(lambda pages: pages.tasks_with_outcomes())
-        return [name for name in names if name in self._state.tasks]
 
     def monitor(self, task: Task) -> Monitor:
         """How the present model of a task does on observed outcomes."""
@@ -287,8 +278,7 @@ def read_monitor(
         start = begins(reference, scores[:end], y[:end], batches[::every].tolist())
         since = float(when[start])
         sentence = f"worse since {time.strftime('%Y-%m-%d', time.gmtime(since))}"
-    low, high = reference.interval()
-    common |= {"moved": _moved(features, kept, answers), "learned_low": low, "learned_high": high}
+    common["moved"] = _moved(features, kept, answers)
     learned = reference.auroc
     return Monitor(name, n, positives, auroc, learned, expected, seen, since, sentence, **common)
 

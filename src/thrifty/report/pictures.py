@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: the names, in the order in which they are shown
-PICTURES = ("bill", "costs", "quality", "outcomes", "expenses", "prediction")
 #: tasks, and expenses, that are drawn by name
 _TASKS, _NAMED = 25, 15
 

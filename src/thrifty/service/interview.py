@@ -43,35 +43,32 @@ class Row:
     per_row: float | None = None
 
 
-def check_values(row: Row, model: Asks) -> None:
-    """Refuse values that no source could answer with, before anything is asked or bought."""
-    words = getattr(model, "words_", {})
+def values_in_words(row: Row, model: Asks) -> dict[str, object]:
+    """Its values as the store says them, a category by its word; what no source could say is
+    refused, before anything is asked or bought."""
+    said: dict[str, object] = {}
     for name, value in row.values.items():
         if name not in model.feature_names_:
             raise BadInput(
                 f"the model has no feature {name!r}; it asks for those that GET /tasks lists."
             )
-        if value is None or _can_be(value, words.get(name, ())):
-            continue
-        listed = ", ".join(map(repr, words.get(name, ())[:8]))
-        wanted = f"one of {listed}" if listed else "a finite number"
-        raise BadInput(f"{name} must be {wanted}, or null; got {str(value)[:40]!r}.")
+        words = getattr(model, "words_", {}).get(name, ())
+        try:
+            if words and value is not None:
+                value = words[int(place_of(value, words))]
+            elif value is not None and not _is_number(value):
+                raise ValueError(value)
+        except (ValueError, OverflowError):
+            listed = ", ".join(map(repr, words[:8]))
+            wanted = f"one of {listed}" if listed else "a finite number"
+            got = str(value)[:40]
+            raise BadInput(f"{name} must be {wanted}, or null; got {got!r}.") from None
+        said[name] = value
+    return said
 
 
-def in_words(value: object, name: str, model: Asks) -> object:
-    """A value as the store says it: the word, where a category was sent by its place."""
-    words = getattr(model, "words_", {}).get(name, ())
-    return words[int(place_of(value, words))] if words and value is not None else value
-
-
-def _can_be(value: object, words: Sequence[str]) -> bool:
-    try:
-        if words:
-            place_of(value, words)
-            return True
-        return isinstance(value, bool | int | float) and math.isfinite(value)
-    except (ValueError, OverflowError):
-        return False
+def _is_number(value: object) -> bool:
+    return isinstance(value, bool | int | float) and math.isfinite(value)
 
 
 class Form(CallableSource):
@@ -226,29 +223,24 @@ class Interviews:
             _set(request, said)
 
     def _checked(self, model: Asks, request: _Request) -> bool:
+        """What the store knows of a row is what it answers by: another value is said, not lost."""
+        row = request.row
         try:
-            check_values(request.row, model)
-            self._same_values(request.row, model)
+            sent = values_in_words(row, model)
+            form = Form([row], model, self.source, rehearsed=True)
+            known = self.life._state.values_owned(form) if sent else {}
+            for name, value in sent.items():
+                had = known.get(name, value)
+                if had != value and not (had != had and value is None):
+                    raise ChangedValue(
+                        f"{name} of {row.id!r} is {'a gap' if had != had else had} in the store, "
+                        f"and {'a gap' if value is None else value} was sent. Send what is known, "
+                        "or another row under another id."
+                    )
         except ThriftyError as error:
             _set(request, error)
             return False
         return True
-
-    def _same_values(self, row: Row, model: Asks) -> None:
-        """What the store knows of a row is what it answers by: another value is said, not lost."""
-        state = self.life._state
-        if not row.values:
-            return
-        known = state.values_owned(Form([row], model, self.source, rehearsed=True))
-        for name, value in row.values.items():
-            sent = in_words(value, name, model)
-            had = known.get(name, sent)
-            if had != sent and not (had != had and sent is None):
-                raise ChangedValue(
-                    f"{name} of {row.id!r} is {'a gap' if had != had else had} in the store, and "
-                    f"{'a gap' if sent is None else sent} was sent. Send what is known, or another "
-                    "row under another id."
-                )
 
     def _said_together(
         self, task: str, model: Asks, some: Sequence[_Request]
