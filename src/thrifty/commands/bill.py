@@ -19,6 +19,7 @@ from thrifty.commands.options import (
     money,
     open_lifetime,
     print_json,
+    say,
 )
 from thrifty.errors import BadInput
 from thrifty.lifetime import Lifetime
@@ -58,11 +59,11 @@ def register(app: typer.Typer) -> None:
             return
         Console().print(_table(rows))
         for line in _lines(balance):
-            typer.echo(line)
+            say(line)
         if balance.reserved or waiting:
-            typer.echo(f"reserved {money(balance.reserved, balance.currency)}")
+            say(f"reserved {money(balance.reserved, balance.currency)}")
             place = life.ledger.book.place
-            typer.echo(f"{len(waiting)} purchases wait for you: thrifty resolve {place}")
+            say(f"{len(waiting)} purchases wait for you: thrifty resolve {place}")
 
     @app.command()
     def resolve(
@@ -112,7 +113,7 @@ def register(app: typer.Typer) -> None:
             if as_json:
                 print_json([p.to_dict() for p in waiting])
             else:
-                typer.echo(visible("\n".join(_listing(waiting, life.ledger.book.place))))
+                say("\n".join(_listing(waiting, life.ledger.book.place)))
         elif billed is None:
             raise BadInput("say what became of it: --billed or --not-billed.")
         else:
@@ -133,13 +134,13 @@ def _list_tasks(life: Lifetime, as_json: bool) -> None:
         print_json(listed)
         return
     for name, route, receipt in tasks:
-        typer.echo(visible(f"{name}\t{route}\t{money(receipt.cost, receipt.currency)}"))
+        say(f"{name}\t{route}\t{money(receipt.cost, receipt.currency)}")
 
 
 def _show_task(life: Lifetime, task: str, as_json: bool) -> None:
     shown = life[task]
     if not as_json:
-        typer.echo(visible(shown.show()))
+        say(shown.show())
         return
     learned = next(one for one in life.tasks if one.name == task)
     failure = None if learned.failure is None else learned.failure.message
@@ -207,7 +208,7 @@ def _say(life: Lifetime, resolved: int | list[int], words: str, as_json: bool) -
         print_json({"resolved": resolved, **said})
         return
     over = f"; {money(balance.over, balance.currency)} owed beyond the prices"
-    typer.echo(
+    say(
         f"{words}; {money(balance.spent, balance.currency)} spent and "
         f"{money(balance.reserved, balance.currency)} reserved{over if balance.over else ''}."
     )

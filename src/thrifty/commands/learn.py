@@ -17,7 +17,7 @@ import thrifty
 from thrifty.cells import Source
 from thrifty.cells.ledger.ledger import Balance
 from thrifty.cells.prices.price_list import as_price_list
-from thrifty.commands.options import AsJson, OnlyTasks, money, print_json, said_plainly
+from thrifty.commands.options import AsJson, OnlyTasks, money, print_json, said_plainly, say
 from thrifty.commands.task_file import TaskFile, TaskSpec, reads_file
 from thrifty.commands.task_source import Knowledge, open_source, say_other_name
 from thrifty.errors import BadInput, ThriftyError
@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
         with said_plainly():
             no_money_for_counted_cells(spec)
             if list_features:
-                typer.echo(visible("\n".join(open_source(spec).source.feature_names)))
+                say("\n".join(open_source(spec).source.feature_names))
                 return
             console = Console(stderr=True, quiet=as_json)
             life = Lifetime(
@@ -88,7 +88,7 @@ def register(app: typer.Typer) -> None:
         if as_json:
             print_json({"tasks": [one.to_dict() for one in quotes], **whole})
         else:
-            typer.echo(visible("\n".join([*map(str, quotes), *_whole_lines(quotes, whole)])))
+            say("\n".join([*map(str, quotes), *_whole_lines(quotes, whole)]))
 
 
 # -- learn ---------------------------------------------------------------------------------------

@@ -83,6 +83,16 @@ def no_formulas(row: Sequence[object]) -> list[object]:
     return [f"'{v}" if isinstance(v, str) and v.startswith(_RUN) else v for v in row]
 
 
+def say(text: object) -> None:
+    """What was asked for, as text that does nothing to a terminal."""
+    typer.echo(visible(str(text)))
+
+
+def note(text: object) -> None:
+    """The same beside it."""
+    typer.echo(visible(str(text)), err=True)
+
+
 def print_json(data: object) -> None:
     typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
 
@@ -150,7 +160,7 @@ def said_plainly() -> Iterator[None]:
             line = visible(f"note: {in_commands(str(message))}")
             if line not in said:  # once is enough
                 said.add(line)
-                typer.echo(line, err=True)
+                note(line)
 
         warnings.showwarning = show
         yield

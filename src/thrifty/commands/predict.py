@@ -24,9 +24,11 @@ from thrifty.commands.options import (
     in_commands,
     money,
     no_formulas,
+    note,
     open_lifetime,
     print_json,
     said_plainly,
+    say,
     the_only_task,
 )
 from thrifty.commands.task_file import TaskFile, reads_file
@@ -147,17 +149,16 @@ def register(app: typer.Typer) -> None:
         stop = None if sure is None else Sure(sure)
         interview = life.ask(task or [the_only_task(life)], id=id, source=source, stop=stop)
         if interview.known:
-            typer.echo(f"{len(interview.known)} answers are known from before.")
+            say(f"{len(interview.known)} answers are known from before.")
         while (wanted := interview.next) is not None:
             if not _told(interview, wanted, paid):
-                typer.echo("Stopped." + (" The same --id continues." if id else ""))
+                say("Stopped." + (" The same --id continues." if id else ""))
                 break
         else:
             interview.close()
         for name, answer in interview.answers.items():
             why = f", {answer.stopped}" if answer.stopped else ""
-            said = f"{visible(str(answer.value))} with {answer.probability:.2f}{why}"
-            typer.echo(f"{visible(name)}: {said}")
+            say(f"{name}: {answer.value} with {answer.probability:.2f}{why}")
 
     @app.command()
     def outcomes(
@@ -198,7 +199,7 @@ def register(app: typer.Typer) -> None:
         if as_json:
             print_json(asdict(found))
         else:
-            typer.echo(visible(str(found)))
+            say(found)
 
 
 # -- predict -------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ def _write(
             csv.writer(target).writerows(rows)
     answered = int(first.answered.sum())
     each = f"{receipt.cells / answered:.1f} a row, " if answered else ""
-    typer.echo(f"{bought_for(receipt)}: {each}{receipt.reused_cells:,} reused.", err=True)
+    note(f"{bought_for(receipt)}: {each}{receipt.reused_cells:,} reused.")
 
 
 def _said(ids: Sequence[str], made: Prediction) -> Json:
@@ -306,7 +307,7 @@ def _told(interview: Interview, wanted: Wanted, paid: bool) -> bool:
                 interview.tell(said, paid=paid)
             return True
         except BadInput as error:
-            typer.echo(visible(in_commands(str(error))))
+            say(in_commands(str(error)))
 
 
 # -- outcomes ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from thrifty.commands.options import LifetimeName, StorePlace, open_lifetime
+from thrifty.commands.options import LifetimeName, StorePlace, open_lifetime, say
 from thrifty.on_demand import needed
 from thrifty.report import pictures_of, read_store, report_page, save_pictures
 from thrifty.report.view import counted
@@ -44,10 +44,10 @@ def register(app: typer.Typer) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(report_page(view), encoding="utf-8")
         size = out.stat().st_size / 1e6
-        typer.echo(f"{counted(len(view.tasks), 'task')}, {size:.1f} MB: {out.resolve()}")
+        say(f"{counted(len(view.tasks), 'task')}, {size:.1f} MB: {out.resolve()}")
         if pictures:
             drawn = save_pictures(pictures_of(view), pictures)
-            typer.echo(f"{len(drawn)} pictures in {pictures.resolve()}")
+            say(f"{len(drawn)} pictures in {pictures.resolve()}")
 
     @app.command()
     def serve(
@@ -64,7 +64,7 @@ def register(app: typer.Typer) -> None:
 
         def announce(address: str, token: str) -> None:
             said = "that of THRIFTY_TOKEN" if os.environ.get("THRIFTY_TOKEN") else token
-            typer.echo(f"{address}\ntoken: {said}\nOnly this machine can ask. Ctrl+C ends it.")
+            say(f"{address}\ntoken: {said}\nOnly this machine can ask. Ctrl+C ends it.")
 
         life = open_lifetime(store, lifetime, write=True)
         serving.serve(life, port=port, source=source, announce=announce)
@@ -72,7 +72,7 @@ def register(app: typer.Typer) -> None:
 
 def _show_live(store: str, lifetime: str | None, port: int, browser: bool) -> None:
     def announce(address: str) -> None:
-        typer.echo(f"{address}\nOnly this machine can open it. Ctrl+C ends it.")
+        say(f"{address}\nOnly this machine can open it. Ctrl+C ends it.")
         if browser:
             webbrowser.open(address)
 

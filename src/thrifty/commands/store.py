@@ -21,8 +21,10 @@ from thrifty.commands.options import (
     LifetimeName,
     StorePlace,
     no_formulas,
+    note,
     open_lifetime,
     print_json,
+    say,
 )
 from thrifty.errors import BadInput, BadParameter, StoreError
 from thrifty.lifetime import Lifetime
@@ -30,7 +32,6 @@ from thrifty.stores import copy_store, existing_store
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.sqlite import file_uri
 from thrifty.typing import Json
-from thrifty.untrusted import visible
 
 _HEAD = ("source", "example", "feature", "value", "bought_at", "lifetime", "task")
 
@@ -63,7 +64,7 @@ def _copies(app: typer.Typer) -> None:
                 f"store there: thrifty store copy {store} URL, while nobody writes."
             )
         copy_file(_file(store), Path(to))
-        typer.echo(f"{store} copied to {to}.", err=True)
+        note(f"{store} copied to {to}.")
 
     @app.command()
     def restore(
@@ -73,10 +74,9 @@ def _copies(app: typer.Typer) -> None:
     ) -> None:
         """Bring a copy back. What was bought since it was made is unknown to it."""
         copy_file(copy, _file(store), replace=replace)
-        typer.echo(
+        note(
             f"{store} is as {copy} was. What was bought since then is not in it: compare the "
-            "provider's bill.",
-            err=True,
+            "provider's bill."
         )
 
     @app.command()
@@ -91,11 +91,8 @@ def _copies(app: typer.Typer) -> None:
             told = {"tables": copied.tables, "digests": copied.digests}
             print_json({"lifetimes": list(copied.lifetimes), **told})
             return
-        typer.echo(visible(str(copied)) + ".")
-        typer.echo(
-            "Go on in the new store alone: neither knows what the other pays for from now on.",
-            err=True,
-        )
+        say(f"{copied}.")
+        note("Go on in the new store alone: neither knows what the other pays for from now on.")
 
 
 def _files(app: typer.Typer) -> None:
@@ -140,13 +137,12 @@ def _files(app: typer.Typer) -> None:
             else:
                 json.dump(_everything(life), target, indent=1)
                 said = f"{len(life)} tasks"
-        typer.echo(f"{said} written to {out}.", err=True)
+        note(f"{said} written to {out}.")
         if served is not None:
-            typer.echo(str(served["holds"]), err=True)
+            note(served["holds"])
         elif not cells:
-            typer.echo(
-                "It holds the cells that the models were fitted on: keep it as you keep the store.",
-                err=True,
+            note(
+                "It holds the cells that the models were fitted on: keep it as you keep the store."
             )
 
     @app.command()
@@ -178,7 +174,7 @@ def _files(app: typer.Typer) -> None:
             rows = {"examples": packed.n_examples, "features": packed.n_features}
             print_json({"path": str(packed.path), **rows, **size})
             return
-        typer.echo(
+        say(
             f"{packed.path}: {packed.n_examples:,} examples x {packed.n_features:,} features "
             f"({packed.n_boolean:,} Boolean), {packed.bytes / 1e6:,.1f} MB"
         )
@@ -199,7 +195,7 @@ def _files(app: typer.Typer) -> None:
         if gone.forgotten:
             said += f" Forgotten, for without it they tell nothing: {', '.join(gone.forgotten)}."
         said += " Trees and lists keep thresholds and counts of the rows they were learned from."
-        typer.echo(visible(said), err=True)
+        note(said)
 
 
 def _tasks(app: typer.Typer) -> None:
@@ -248,7 +244,7 @@ def _tasks(app: typer.Typer) -> None:
         else:
             life.forget(task)
             said = f"{task} is forgotten; what it bought stays owned."
-        typer.echo(visible(said), err=True)
+        note(said)
 
 
 def _list_versions(life: Lifetime, task: str | None, as_json: bool) -> None:
@@ -259,7 +255,7 @@ def _list_versions(life: Lifetime, task: str | None, as_json: bool) -> None:
         print_json(told)
         return
     for version in found:
-        typer.echo(visible(str(version)))
+        say(version)
 
 
 # -- copies --------------------------------------------------------------------------------------

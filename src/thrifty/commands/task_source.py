@@ -17,20 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import typer
 
 from thrifty.cells import Source
 from thrifty.cells.ledger.compacted import read_column as read_cells
 from thrifty.cells.sources.gaps import Codes, read_na, with_censored, with_na, without_na
 from thrifty.cells.sources.kinds import read_column
 from thrifty.cells.sources.parquet import frame_of, opened_parquet
-from thrifty.commands.options import in_commands
+from thrifty.commands.options import in_commands, note
 from thrifty.commands.task_file import TaskFile, TaskSpec, _only
 from thrifty.errors import BadInput
 from thrifty.lifetime.feature_matching import kinds_here
 from thrifty.on_demand import needed
 from thrifty.typing import AnyArray, Fields, JsonLike
-from thrifty.untrusted import readable, visible
+from thrifty.untrusted import readable
 
 if TYPE_CHECKING:
     import pandas
@@ -155,12 +154,11 @@ def say_other_name(life: Lifetime, source: Source) -> None:
         return [(name, len(some)) for name, some in owned.items() if name and some]
 
     for name, n in life.ledger.book.read(work) if source.examples else ():
-        line = (
+        note(
             f"note: {n:,} of {source.n_examples:,} ids have values as those of {name!r}; in this "
             f"file they are ids of {source.name!r}, for whom all is bought anew. If they are the "
             f"same: --source {shlex.quote(name)}, or name: in a task file."
         )
-        typer.echo(visible(line), err=True)
 
 
 def _gaps(file: TaskFile) -> bool:
@@ -283,7 +281,7 @@ def _usable(
     if same and not known.asks:
         said.append(f"left out, empty or the same on every row: {', '.join(same)}")
     for line in said if file.tasks or known.asks else ():
-        typer.echo(visible(line), err=True)
+        note(line)
     return usable
 
 
@@ -297,8 +295,7 @@ def _hint_at_ids(frame: pandas.DataFrame) -> None:
         own = words and len(values) > 50 and len(set(values.tolist())) > 0.9 * len(frame)
         if own or (values.dtype.kind != "O" and (np.diff(values) == 1).all()):
             what = "has another word in nearly each row" if own else "counts the rows"
-            hint = f"{name!r} {what}: if it names them, say --id {shlex.quote(str(name))}."
-            typer.echo(visible(hint), err=True)
+            note(f"{name!r} {what}: if it names them, say --id {shlex.quote(str(name))}.")
 
 
 def _hint_at_letters(source: Source) -> None:
@@ -307,8 +304,7 @@ def _hint_at_letters(source: Source) -> None:
         for word in words:
             if len(word) == 1 and word.islower() and word.upper() in words:
                 name = source.feature_names[f]
-                line = f"note: {name!r} has {word!r} and {word.upper()!r} as two categories."
-                typer.echo(visible(line), err=True)
+                note(f"note: {name!r} has {word!r} and {word.upper()!r} as two categories.")
 
 
 def _with_ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> pandas.DataFrame:
@@ -322,11 +318,10 @@ def _with_ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> pandas.Da
     if len(without) == len(frame):
         raise BadInput(f"the id column {given['id']!r} of {where} is empty.")
     listed = ", ".join(str(i + 1) for i in without[:5].tolist()) + ", ..." * (len(without) > 5)
-    line = (
+    note(
         f"note: {len(without):,} of {len(frame):,} rows have no {given['id']!r} and are left out "
         f"(rows {listed} below the header)."
     )
-    typer.echo(visible(line), err=True)
     kept = frame.drop(index=frame.index[without])
     whole = kept[given["id"]]  # numbers with a gap among them were read as 1.0, 2.0
     if whole.dtype.kind == "f" and (whole == whole.round()).all():

@@ -16,7 +16,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from thrifty.lifetime.bill import COLUMNS, BillColumn
-from thrifty.lifetime.outcomes import Monitor
 from thrifty.on_demand import needed
 from thrifty.report.pictures import Picture, pictures_of
 from thrifty.report.view import LifetimeView, TaskView, amount, counted, share
@@ -120,29 +119,6 @@ def _paid(view: LifetimeView) -> list[str]:
     return [" ".join(said)] if said else []
 
 
-def knows(view: LifetimeView) -> list[str]:
-    """How the tasks were learned and what they taught, for the curious."""
-    if not view.tasks:
-        return []
-    routes = [task.route for task in view.tasks]
-    scratch, reused = routes.count("scratch"), routes.count("reused")
-    bought = len(routes) - scratch - reused
-    parts = [
-        f"{n:,} {how}"
-        for n, how in (
-            (scratch, "from scratch"),
-            (bought, "from a small table that was bought for it"),
-            (reused, "from what earlier tasks had taught"),
-        )
-        if n
-    ]
-    said = [f"Of {counted(len(routes), 'task')}: {', '.join(parts)}."]
-    if view.metafeature_texts:
-        n = counted(len(view.metafeature_texts), "metafeature")
-        said.append(f"The representation holds {n}.")
-    return said
-
-
 # -- tables --------------------------------------------------------------------------------------
 
 
@@ -224,33 +200,6 @@ def _small_tree(tree: Tree, view: LifetimeView) -> list[object]:
     return [view.name_of(tree.split.feature), tree.split.threshold, *sides]
 
 
-def monitor_rows(view: LifetimeView) -> list[Json]:
-    """A line per model whose outcomes are known."""
-    return [_monitor_row(one, view) for one in view.monitors]
-
-
-def _monitor_row(one: Monitor, view: LifetimeView) -> Json:
-    quality = calibration = "not known"
-    if one.auroc is not None:
-        quality = f"{one.auroc:.3f}"
-    if one.auroc is not None and one.auroc_learned is not None:
-        quality += f" ({one.auroc_learned:.3f} when it was learned)"
-    if one.expected is not None and one.seen is not None:
-        calibration = f"predicted {one.expected:.1%}, observed {one.seen:.1%}"
-    named = ", ".join(f"{m.feature} ({m.distance:.2f})" for m in one.moved[:5])
-    more = f" and {len(one.moved) - 5} more" if len(one.moved) > 5 else ""
-    return {
-        "task": one.task if one.version == 1 else f"{one.task}@{one.version}",
-        "sentence": one.sentence,
-        "outcomes": one.outcomes,
-        "quality": quality,
-        "calibration": calibration,
-        "predictions": one.predictions,
-        "spent": view.money(round(one.spent, 2)),
-        "inputs": f"moved: {named}{more}" if one.moved else "as they were",
-    }
-
-
 # -- the page ------------------------------------------------------------------------------------
 
 
@@ -296,9 +245,7 @@ def _page(view: LifetimeView, **more: object) -> str:
         .get_template("report.html")
         .render(
             view=view,
-            learned=knows(view),
             cards=cards_of(view),
-            outcome_rows=monitor_rows(view),
             measured=any(task.measured is not None for task in view.tasks),
             version=version("thrifty"),
             **more,
@@ -316,7 +263,7 @@ def templates() -> jinja2.Environment:
         undefined=jinja.StrictUndefined,
     )  # fmt: skip
     made.filters.update(amount=amount, moment=moment)
-    made.globals.update(task_columns=task_columns, beside_columns=beside_columns)
+    made.globals.update(task_columns=task_columns, beside_columns=beside_columns, counted=counted)
     return made
 
 
