@@ -22,7 +22,7 @@ from thrifty.commands.options import (
     say,
 )
 from thrifty.errors import BadInput
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.bill import COLUMNS
 from thrifty.typing import Fields
 from thrifty.untrusted import readable, visible
@@ -142,14 +142,14 @@ def _show_task(life: Lifetime, task: str, as_json: bool) -> None:
     if not as_json:
         say(shown.show())
         return
-    learned = next(one for one in life.tasks if one.name == task)
+    print_json(in_full(next(one for one in life.tasks if one.name == task)))
+
+
+def in_full(learned: Learned) -> Fields:
+    """A learned task as plain data."""
     failure = None if learned.failure is None else learned.failure.message
-    told = {
-        "failure": failure,
-        "receipt": learned.receipt.to_dict(),
-        "model": shown.model.to_dict(),
-    }
-    print_json({**learned.bill_row(), **told})
+    bill = {**learned.bill_row(), "failure": failure, "receipt": learned.receipt.to_dict()}
+    return {**bill, "model": learned.model.to_dict()}
 
 
 # -- bill ----------------------------------------------------------------------------------------

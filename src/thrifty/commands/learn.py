@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 import thrifty
 from thrifty.cells import Source
 from thrifty.cells.ledger.ledger import Balance
 from thrifty.cells.prices.price_list import as_price_list
-from thrifty.commands.options import AsJson, OnlyTasks, money, print_json, said_plainly, say
+from thrifty.commands.options import AsJson, OnlyTasks, money, note, print_json, said_plainly, say
 from thrifty.commands.task_file import TaskFile, TaskSpec, reads_file
 from thrifty.commands.task_source import Knowledge, open_source, say_other_name
 from thrifty.errors import BadInput, ThriftyError
@@ -30,7 +29,7 @@ from thrifty.protocol import AnyFamily
 from thrifty.stores.base import open_to_read
 from thrifty.trees.family import learner_from_dict
 from thrifty.typing import Json
-from thrifty.untrusted import readable, visible
+from thrifty.untrusted import readable
 
 #: features that are listed by name before learning
 _NAMED = 20
@@ -63,7 +62,6 @@ def register(app: typer.Typer) -> None:
             if list_features:
                 say("\n".join(open_source(spec).source.feature_names))
                 return
-            console = Console(stderr=True, quiet=as_json)
             life = Lifetime(
                 make_family(spec),
                 store=spec.store,
@@ -72,7 +70,7 @@ def register(app: typer.Typer) -> None:
                 budget=spec.budget,
                 progress=False if as_json else None,
             )
-            _Session(life, spec, console).run(task, update, as_json)
+            _Session(life, spec, as_json).run(task, update)
 
     @app.command()
     @reads_file("positive")
@@ -100,7 +98,7 @@ class _Session:
 
     life: Lifetime
     spec: TaskFile
-    console: Console
+    as_json: bool
 
     @property
     def at_once(self) -> bool:
@@ -108,9 +106,10 @@ class _Session:
         return self.spec.is_table and len(self.spec.tasks) > 1
 
     def say(self, text: str) -> None:
-        self.console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
+        if not self.as_json:
+            note(text)
 
-    def run(self, only: list[str] | None, update: bool, as_json: bool) -> None:
+    def run(self, only: list[str] | None, update: bool) -> None:
         """Learn, and print what it came to, also where it ended early."""
         learned: list[Learned | Version] = []
         failed: ThriftyError | None = None
@@ -123,7 +122,7 @@ class _Session:
         except ThriftyError as error:
             failed = error
         balance = self.life.balance()
-        if as_json:
+        if self.as_json:
             said: Json = {"spent": balance.spent, "reserved": balance.reserved}
             said |= {"currency": balance.currency, "left": balance.left}
             failure = None if failed is None else str(failed)
@@ -153,7 +152,8 @@ class _Session:
         for label in life._labels_of(None) - life._features:  # of whichever file
             if label in opened.source.feature_names:
                 life._note_label(opened.source, label)
-        self._name_features(opened.source.feature_names, life._labels_of(opened.source))
+        labelled = life._labels_of(opened.source)
+        self.say(features_line([f for f in opened.source.feature_names if f not in labelled]))
         new = []
         for task in tasks:
             if task.name in life and update:
@@ -186,26 +186,26 @@ class _Session:
     def _asked_spend(self, tasks: Sequence[TaskSpec], source: Source) -> str | None:
         """On a terminal, what learning may cost, where cells have prices and nobody set a limit."""
         limited = self.life.budget is not None or all(task.spend is not None for task in tasks)
-        if limited or self.console.quiet or not _on_a_terminal():
+        if limited or self.as_json or not _on_a_terminal() or self.life.prices is None:
             return None
-        if self.life.prices is None or not any(_prices(self.life, source).values()):
+        prices = as_price_list(self.life.prices)
+        if not prices.tariff(source.feature_names).marginal.any():
             return None
-        whole = source.n_examples * as_price_list(self.life.prices).price(source.feature_names)
+        whole = source.n_examples * prices.price(source.feature_names)
         currency = getattr(self.life.prices, "currency", "")
         self.say(f"Everything would cost {money(whole, currency)}.")
         said: str = typer.prompt('What may it cost at most, such as "300 EUR" or "5 %"?', err=True)
         return said
 
-    def _name_features(self, columns: Sequence[str], labels: Set[str]) -> None:
-        """Say what may be bought; columns that were learned before are no features."""
-        self.say(features_line([name for name in columns if name not in labels]))
-
     def _told(self, source: Source, task: TaskSpec, learned: Learned) -> Learned:
         """A learned task, after lines about it; its column is no feature of later ones."""
         if task.label is not None:
             self.life._note_label(source, task.label)
-        for line in _about(self.spec, learned):
-            self.say(line)
+        said = learned.summary()
+        self.say(said.replace("\n", "\n  "))
+        if "nothing beyond guessing" not in said:
+            where, name = shlex.quote(self.spec.store), shlex.quote(learned.name)
+            self.say(f"  next: thrifty predict NEW.csv --task {name} --store {where}")
         return learned
 
 
@@ -223,20 +223,6 @@ def features_line(names: Sequence[str]) -> str:
     more = more if len(names) > _NAMED else ""
     how = "(leave others out with --without, or without: in a task file)"
     return f"{len(names):,} features: {', '.join(names[:_NAMED])}{more} {how}"
-
-
-def _about(spec: TaskFile, learned: Learned) -> Iterator[str]:
-    """What a task cost, how good its model is, what a prediction costs, what to do next."""
-    said = learned.summary()
-    yield said.replace("\n", "\n  ")
-    if "nothing beyond guessing" not in said:
-        where, name = shlex.quote(spec.store), shlex.quote(learned.name)
-        yield f"  next: thrifty predict NEW.csv --task {name} --store {where}"
-
-
-def _prices(life: Lifetime, source: Source) -> dict[str, float]:
-    tariff = as_price_list(life.prices).tariff(source.feature_names)
-    return dict(zip(source.feature_names, tariff.marginal.tolist()))
 
 
 def _wanted(spec: TaskFile, only: list[str] | None, verb: str) -> list[TaskSpec]:

@@ -16,6 +16,7 @@ import typer
 
 from thrifty.cells.ledger.answers import redacted
 from thrifty.cells.ledger.compacted import compact_all, read_column
+from thrifty.commands.bill import in_full
 from thrifty.commands.options import (
     AsJson,
     LifetimeName,
@@ -135,7 +136,12 @@ def _files(app: typer.Typer) -> None:
                 json.dump(served, target)
                 said = f"the model of {task!r}"
             else:
-                json.dump(_everything(life), target, indent=1)
+                whole = {
+                    "family": life.family.to_dict(),
+                    "representation": life.representation.to_dict(),
+                    "tasks": list(map(in_full, life.tasks)),
+                }
+                json.dump(whole, target, indent=1)
                 said = f"{len(life)} tasks"
         note(f"{said} written to {out}.")
         if served is not None:
@@ -304,22 +310,6 @@ def _served(life: Lifetime, task: str, rows: bool) -> Json:
     from thrifty.serving import serving_model  # models take long to load
 
     return serving_model(life[task].model, rows=rows)
-
-
-def _everything(life: Lifetime) -> Json:
-    return {
-        "family": life.family.to_dict(),
-        "representation": life.representation.to_dict(),
-        "tasks": [
-            {
-                **one.bill_row(),
-                "receipt": one.receipt.to_dict(),
-                "failure": None if one.failure is None else one.failure.message,
-                "model": one.model.to_dict(),
-            }
-            for one in life.tasks
-        ],
-    }
 
 
 def _cells(life: Lifetime) -> list[tuple[object, ...]]:

@@ -336,18 +336,18 @@ def _ids(frame: pandas.DataFrame, given: JsonLike, where: str) -> list[object]:
     return list(frame[given["id"]].tolist())
 
 
+def _columns(file: TaskFile, aside: Sequence[str]) -> Fields:
+    """What the file says of columns that are read one by one."""
+    said = {key: file.source.get(key) for key in ("features", "kinds")}
+    return {**said, "without": aside, "allow_missing": _gaps(file)}
+
+
 def _from_parquet(file: TaskFile, labels: list[str]) -> OpenedSource:
     given = file.source
     _only(given, {"parquet"} | _COMMON, "source")
     path = file.folder / given["parquet"]
     aside = [*labels, *given.get("without", ()), *([given["id"]] if "id" in given else [])]
-    source = Source.from_parquet(
-        path,
-        features=given.get("features"),
-        without=aside,
-        allow_missing=_gaps(file),
-        kinds=given.get("kinds"),
-    )
+    source = Source.from_parquet(path, **_columns(file, aside))
     there = [c for c in dict.fromkeys(aside) if c not in source.feature_names]
     frame = frame_of(opened_parquet(path).read(columns=there)) if there else None
     ids = list(range(source.n_examples)) if frame is None else _ids(frame, given, str(path))
@@ -363,15 +363,8 @@ def _from_sql(file: TaskFile, labels: list[str]) -> OpenedSource:
         if key not in given:
             raise BadInput(f"a source in a database needs {key}.")
     common: Fields = {"id": given["id"], "schema": given.get("schema"), "name": given.get("name")}
-    source = Source.from_sql(
-        given["sql"],
-        given["table"],
-        features=given.get("features"),
-        without=[*labels, *given.get("without", ())],
-        allow_missing=_gaps(file),
-        kinds=given.get("kinds"),
-        **common,
-    )
+    aside = [*labels, *given.get("without", ())]
+    source = Source.from_sql(given["sql"], given["table"], **_columns(file, aside), **common)
     columns: Fields = {}
     if labels:
         # label columns are read like features and never handed to a learner
