@@ -59,15 +59,15 @@ def register(app: typer.Typer) -> None:
         ] = "form",
     ) -> None:
         """Answer rows over HTTP on this machine, and ask for the values that are wanted next."""
-        needed("starlette", "thrifty serve", "dashboard")
-        serving = needed("thrifty.service.app", "thrifty serve", "dashboard")
+        needed("uvicorn", "thrifty serve", "dashboard")
+        from thrifty.service.app import serve as serve_lifetime
 
         def announce(address: str, token: str) -> None:
             said = "that of THRIFTY_TOKEN" if os.environ.get("THRIFTY_TOKEN") else token
             say(f"{address}\ntoken: {said}\nOnly this machine can ask. Ctrl+C ends it.")
 
         life = open_lifetime(store, lifetime, write=True)
-        serving.serve(life, port=port, source=source, announce=announce)
+        serve_lifetime(life, port=port, source=source, announce=announce)
 
 
 def _show_live(store: str, lifetime: str | None, port: int, browser: bool) -> None:
@@ -76,6 +76,7 @@ def _show_live(store: str, lifetime: str | None, port: int, browser: bool) -> No
         if browser:
             webbrowser.open(address)
 
-    needed("starlette", "--live", "dashboard")
-    dashboard = needed("thrifty.report.dashboard", "--live", "dashboard")
-    dashboard.serve(store, port=port, lifetime=lifetime, announce=announce)
+    needed("uvicorn", "--live", "dashboard")
+    from thrifty.report.dashboard import serve
+
+    serve(store, port=port, lifetime=lifetime, announce=announce)
