@@ -7,7 +7,7 @@ import thrifty
 from tests.loops import assert_same, one_by_one
 from tests.market import table_seller
 from thrifty.engines import ENGINES, open_pool
-from thrifty.errors import BadInput, BadParameter, ContradictoryLabels, TaskExists
+from thrifty.errors import BadInput, BadParameter, ContradictoryLabels, TaskExists, ThriftyError
 
 FAMILIES = [
     thrifty.Trees(max_depth=4),
@@ -127,7 +127,7 @@ def test_an_engine_that_is_not_installed(engine, module, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(BadParameter, match=rf"pip install 'thrifty\[{engine}\]'"):
+    with pytest.raises(ThriftyError, match=rf"pip install 'thrifty\[{engine}\]'"):
         thrifty.Lifetime(thrifty.Trees()).learn_many([], engine=engine)
 
 

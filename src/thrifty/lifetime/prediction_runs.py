@@ -343,7 +343,7 @@ class PredictionRuns:
                 yield
             self.end(run)
 
-        return Metered.of(readable, run.cells, confidence, budget, booked)
+        return Metered(readable, run.cells, confidence, budget, booked)
 
     # Readers.
 

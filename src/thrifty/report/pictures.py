@@ -17,19 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from thrifty.lifetime.outcomes import Monitor
-from thrifty.report.ink import (
-    HATCH,
-    INK,
-    LINES,
-    POINTS,
-    SERIES,
-    frame,
-    legend,
-    plain_text,
-    save_picture,
-    svg_of,
-    value_axis,
-)
+from thrifty.report import ink
 from thrifty.report.view import LifetimeView, Measured, as_counted, counted
 
 if TYPE_CHECKING:
@@ -52,7 +40,7 @@ class Picture:
     height: float = 3.6
 
     def svg(self) -> str:
-        return svg_of(self.draw, height=self.height)
+        return ink.svg_of(self.draw, height=self.height)
 
 
 def pictures_of(view: LifetimeView) -> list[Picture]:
@@ -66,7 +54,8 @@ def pictures_of(view: LifetimeView) -> list[Picture]:
 def save_pictures(pictures: list[Picture], folder: Path) -> list[Path]:
     """Each picture as a PNG in a folder."""
     return [
-        save_picture(folder / f"{p.name}.png", p.draw, p.heading, height=p.height) for p in pictures
+        ink.save_picture(folder / f"{p.name}.png", p.draw, p.heading, height=p.height)
+        for p in pictures
     ]
 
 
@@ -97,21 +86,21 @@ def _bars(
         some = np.array([k for k, v in enumerate(values) if v or not i], dtype=np.int64)
         shown = np.asarray(values, dtype=np.float64)[some]
         axes.barh(
-            some, shown, left=left[some], color=SERIES[i], hatch=HATCH if i else None,
+            some, shown, left=left[some], color=ink.SERIES[i], hatch=ink.HATCH if i else None,
             edgecolor="white" if i else None, height=0.65, label=label,
         )  # fmt: skip
         left[some] += shown
-    value_axis(axes, [max(left, default=1.0)], "x")
+    ink.value_axis(axes, [max(left, default=1.0)], "x")
     axes.locator_params(axis="x", nbins=6)
     _by_name(axes, names, what, of)
 
 
 def _by_name(axes: Axes, names: Sequence[str], what: str, of: str = "task") -> None:
     """A line for each name, the first at the top."""
-    axes.set_yticks(range(len(names)), [plain_text(name) for name in names], fontsize=9)
+    axes.set_yticks(range(len(names)), [ink.plain_text(name) for name in names], fontsize=9)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    frame(axes, what, of, grid="x")
-    legend(axes)
+    ink.frame(axes, what, of, grid="x")
+    ink.legend(axes)
 
 
 def _with_unit(what: str, unit: str) -> str:
@@ -169,19 +158,19 @@ def _bill(view: LifetimeView) -> Picture:
 
 def _draw_spending(axes: Axes, spending: Spending, unit: str) -> None:
     tasks = range(1, len(spending.curve) + 1)
-    axes.plot(tasks, spending.curve, linestyle=LINES[0], color=SERIES[0], linewidth=1.8,
+    axes.plot(tasks, spending.curve, linestyle=ink.LINES[0], color=ink.SERIES[0], linewidth=1.8,
               marker="o" if len(tasks) <= 40 else None, markersize=4.5,
               label="spent on learning")  # fmt: skip
     levels = [("everything there is", spending.everything), ("budget", spending.budget)]
     shown = [(name, level) for name, level in levels if level]
     for i, (name, level) in enumerate(shown, 1):
-        axes.axhline(level, linestyle=LINES[i], color=SERIES[i], linewidth=1.5, label=name)
-    value_axis(axes, [*spending.curve, *(level for _, level in shown if level)])
+        axes.axhline(level, linestyle=ink.LINES[i], color=ink.SERIES[i], linewidth=1.5, label=name)
+    ink.value_axis(axes, [*spending.curve, *(level for _, level in shown if level)])
     axes.margins(x=0.02)
     if len(tasks) == 1:
         axes.set_xlim(0, 2)
-    frame(axes, "tasks and updates", _with_unit("spent so far", unit), counts=True)
-    legend(axes)
+    ink.frame(axes, "tasks and updates", _with_unit("spent so far", unit), counts=True)
+    ink.legend(axes)
 
 
 # -- what each task cost -------------------------------------------------------------------------
@@ -271,9 +260,9 @@ def _draw_quality(axes: Axes, points: Sequence[tuple[str, Measured]], what: str)
         [(m.value, m.low, m.high, m.guessing) for _, m in points]
     ).T
     reach = np.maximum([value - low, high - value], 0.0)
-    axes.errorbar(value, places, xerr=reach, fmt="o", color=SERIES[0], markersize=5, capsize=3,
+    axes.errorbar(value, places, xerr=reach, fmt="o", color=ink.SERIES[0], markersize=5, capsize=3,
                   linewidth=1.2, label="measured, interval")  # fmt: skip
-    axes.plot(guessing, places, "|", color=INK, markersize=11, markeredgewidth=1.6,
+    axes.plot(guessing, places, "|", color=ink.INK, markersize=11, markeredgewidth=1.6,
               label="guessing")  # fmt: skip
     axes.set_xlim(min(0.0, *low), max(1.02, *(high + 0.02)))
     _by_name(axes, [name for name, _ in points], what)
@@ -284,7 +273,7 @@ def _draw_quality(axes: Axes, points: Sequence[tuple[str, Measured]], what: str)
 
 def _outcomes(view: LifetimeView) -> Picture | None:
     known = [one for one in view.monitors if any(p.auroc is not None for p in one.periods)]
-    watched = sorted(known, key=lambda one: -one.periods[-1].begins)[: len(SERIES)]
+    watched = sorted(known, key=lambda one: -one.periods[-1].begins)[: len(ink.SERIES)]
     if not watched:
         return None
     told = "; ".join(f"{one.task}: {one.sentence}" for one in watched)
@@ -307,17 +296,18 @@ def _draw_outcomes(axes: Axes, monitors: Sequence[Monitor]) -> None:
             np.array([getattr(p, name) for p in periods], dtype=np.float64)
             for name in ("auroc", "auroc_low", "auroc_high")
         )
-        axes.errorbar(at, value, yerr=[value - low, high - value], fmt=f"{POINTS[i]}-", capsize=2.5,
-                      color=SERIES[i], markersize=4, linewidth=1.1,
-                      label=plain_text(one.task))  # fmt: skip
+        axes.errorbar(
+            at, value, yerr=[value - low, high - value], fmt=f"{ink.POINTS[i]}-", capsize=2.5,
+            color=ink.SERIES[i], markersize=4, linewidth=1.1, label=ink.plain_text(one.task),
+        )  # fmt: skip
         if one.auroc_learned is not None:
-            axes.axhline(one.auroc_learned, color=SERIES[i], linestyle="--", linewidth=1)
+            axes.axhline(one.auroc_learned, color=ink.SERIES[i], linestyle="--", linewidth=1)
             ends.append(one.auroc_learned)
         ends += low.tolist()
     axes.set_ylim(min(ends) - 0.02, 1.02)
     axes.figure.autofmt_xdate(rotation=30)
-    frame(axes, "outcomes since", "AUROC")
-    legend(axes)
+    ink.frame(axes, "outcomes since", "AUROC")
+    ink.legend(axes)
 
 
 # -- where the money went ------------------------------------------------------------------------
@@ -433,5 +423,5 @@ def _draw_prediction(axes: Axes, prices: Sequence[PredictionPrice], what: str) -
     _bars(axes, [p.task for p in prices], [("at most", [p.at_most for p in prices])], what)
     charged = [(p.charged, i) for i, p in enumerate(prices) if p.charged is not None]
     if charged:
-        axes.plot(*zip(*charged), "D", color=SERIES[1], markersize=5, label="charged so far")
-        legend(axes)
+        axes.plot(*zip(*charged), "D", color=ink.SERIES[1], markersize=5, label="charged so far")
+        ink.legend(axes)

@@ -70,20 +70,14 @@ def read_model(model: object) -> Readable:
     if isinstance(model, Readable):
         return model
     for kind in type(model).__mro__:
-        read = _reader(kind.__module__.partition(".")[0])
-        if read is not None:
+        library = kind.__module__.partition(".")[0]
+        if library in ("thrifty", "sklearn", "lightgbm", "xgboost"):
+            # the library itself is imported only with a model of it
+            from thrifty.wrapped import readers
+
+            read: Callable[[object], Readable] = getattr(readers, f"read_{library}")
             return read(model)
     raise unknown_model(model)
-
-
-def _reader(library: str) -> Callable[[object], Readable] | None:
-    """The reader of a library's models; the library itself is imported only with a model of it."""
-    if library not in ("thrifty", "sklearn", "lightgbm", "xgboost"):
-        return None
-    from thrifty.wrapped import readers
-
-    read: Callable[[object], Readable] = getattr(readers, f"read_{library}")
-    return read
 
 
 def unknown_model(model: object, why: str = "") -> BadInput:
@@ -153,7 +147,7 @@ def metered(
     readable = read_model(model)
     cells_from = as_source(source, allow_missing=True)
     cells = Cells(cells_from, prices, match=match_model(readable, cells_from))
-    return Metered.of(readable, cells, confidence, budget)
+    return Metered(readable, cells, confidence, budget)
 
 
 class Metered:
@@ -169,28 +163,19 @@ class Metered:
         which examples reached the leaves of all trees
     """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         model: Readable,
         cells: Cells,
-        confidence: float | None,
-        budget: Budget | float | None,
+        confidence: float | None = None,
+        budget: Budget | float | None = None,
         booked: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> Metered:
+    ) -> None:
         """Through a reader; what is bought through it is bought within ``booked``."""
-        stopping = None
-        if confidence is not None or budget is not None:
-            stopping = Stopping(confidence, budget)
-        made = cls(model, cells, stopping)
-        made._booked = booked
-        return made
-
-    def __init__(self, model: Readable, cells: Cells, stopping: Stopping | None) -> None:
-        self._booked: Callable[[], AbstractContextManager[None]] = nullcontext
-        self._model, self._cells, self._stopping = model, cells, stopping
-        self._forest: Forest = model.forest
-        if stopping is not None and model.forest.share is None:
+        self._model, self._cells, self._booked = model, cells, booked
+        stops = confidence is not None or budget is not None
+        self._stopping = Stopping(confidence, budget) if stops else None
+        if stops and model.forest.share is None:
             raise BadParameter(
                 "confidence and budget stop an example at an inner node, whose class shares only "
                 "Thrifty's trees and scikit-learn's classification trees and forests keep. Predict "
@@ -236,12 +221,12 @@ class Metered:
         if not 0 <= example < n:
             raise BadParameter(f"example must lie in 0..{n - 1}; got {example!r}.")
         answer = self.predict()[example]
-        return explain(self._forest, self._walk(), example, answer, self._cells)
+        return explain(self._model.forest, self._walk(), example, answer, self._cells)
 
     def _walk(self) -> Walked:
         if self._walked is None:
             with self._booked():
-                self._walked = walk(self._cells, self._forest, self._stopping)
+                self._walked = walk(self._cells, self._model.forest, self._stopping)
         return self._walked
 
     def _shares(self) -> NDArray[np.float64]:
