@@ -124,17 +124,6 @@ class _LatticeSearch:
                 break
         return fitting
 
-    def verify(self, point: np.ndarray) -> tuple[bool, int]:
-        """Whether ``point`` is believed, and on how many rows it was tried."""
-        verdict, n_rows = self.task.verified(
-            self.named(point), self.log_points, len(self.rows), self.chance
-        )
-        return verdict == "right", n_rows + (verdict == "unproven")
-
-    def named(self, point: np.ndarray) -> Exponents:
-        """The monomial of a lattice point."""
-        return exponents(zip(self.known.features.tolist(), point.tolist()))
-
     def first_batch(self) -> int | None:
         """Rows to decode from at first: one when labels are exact, more the noisier they are."""
         if not self.rules.noisy:
@@ -152,24 +141,26 @@ def reuse(task: MonomialTask, known: PowersRepresentation) -> Exponents | Failur
     order, rules = search.order, task.rules
     search.buy(1)
     n_rows = search.first_batch()
-    if n_rows is None or n_rows > len(order):
-        return _too_few(search, n_rows)
-    tries = exact_tries if search.coarse == 0.0 else 4 * exact_tries
+    # Rows beyond the first are worth a try where one holds too little to decode: some 30 bits.
+    spare = math.ceil(search.log_points / math.log(2.0) / 30.0)
     ambiguous = False
-    for _try in range(tries):
-        if n_rows > len(order):
+    for _try in range(exact_tries if search.coarse == 0.0 else 4 * exact_tries):
+        if n_rows is None or n_rows > len(order):
             return _too_few(search, n_rows)
         if n_rows > len(search.rows):
             search.buy(n_rows)
         grown = n_rows + 1 if not rules.noisy else math.ceil(1.5 * n_rows)
         for point in search.candidates():
-            believed, tried = search.verify(point)
-            if believed and search.unique:
-                return search.named(point)
-            ambiguous = believed
+            monomial = exponents(zip(known.features.tolist(), point.tolist()))
+            verdict, tried = task.verified(
+                monomial, search.log_points, len(search.rows), search.chance
+            )
+            if verdict == "right" and search.unique:
+                return monomial
+            ambiguous = verdict == "right"
             # The row that gave a wrong point away says most; decode again with it.
-            grown = max(grown, tried)
-        if not (search.coarse or rules.noisy or ambiguous) and n_rows > _spare(search):
+            grown = max(grown, tried + (verdict == "unproven"))
+        if not (search.coarse or rules.noisy or ambiguous) and n_rows > spare:
             break
         n_rows = grown
     if ambiguous:
@@ -185,12 +176,6 @@ def reuse(task: MonomialTask, known: PowersRepresentation) -> Exponents | Failur
         f"log y by {search.nearest:.3g} on {len(search.rows)} examples",
         {"nearest": search.nearest, "rows": len(search.rows), "rank": len(known)},
     )
-
-
-def _spare(search: _LatticeSearch) -> int:
-    """Rows beyond the first that are worth a try: more where one holds too little to decode."""
-    bits_needed = search.log_points / math.log(2.0)
-    return math.ceil(bits_needed / 30.0)
 
 
 def _too_few(search: _LatticeSearch, needed: int | None) -> Failure:

@@ -51,12 +51,10 @@ def fit_in_batches(
     order = both_ends(target, task.reader.row_seed)
     limit = min(len(order), row_limit(len(features), rules))
     log_candidates = log_legal_points(len(features), rules.max_degree)
-    values = np.empty((0, len(features)))
     unproven = 0.0  # how coarse values were when a fit was there and chance could explain it
     for n_rows in growing(first, limit):
-        fresh = order[len(values) : n_rows]
-        values = np.vstack([values, task.reader.values(fresh, features)])
         rows = order[:n_rows]
+        values = task.reader.values(rows, features)
         logs = np.log(values)
         weights, gap = _robust_nnls(logs, target[rows], rules)
         if gap > 0.0:
