@@ -15,7 +15,7 @@ from thrifty.errors import BadParameter, ContradictoryLabels
 from thrifty.labels.classes import read_classes
 from thrifty.trees.gains import entropy, entropy_at_most, gain_named, gini, gini_at_most
 from thrifty.trees.race import race_all_features
-from thrifty.trees.race_node import tables_of_cuts
+from thrifty.trees.race_node import Bar, tables_of_cuts
 from thrifty.trees.scratch import grow_from_scratch, grow_real
 from thrifty.trees.tree import EMPTY, Leaf, Node
 
@@ -186,6 +186,26 @@ def test_the_empty_representation_fails_without_a_cell():
     attempt = family.use_rep(family.start(), cells, read_classes([0, 1] * 4))
     assert isinstance(attempt, Failed) and attempt.failure.reason == "no-candidate"
     assert attempt.grown.tree == EMPTY and cells.receipt().cells == 0
+
+
+def test_the_bar_by_calls_is_the_bar_by_kernel():
+    """A user's gain goes another way to the same boundary."""
+
+    @gain_named
+    def mine(counts, totals, prices):
+        return entropy(counts, totals, prices)
+
+    totals = np.array([70, 31])
+    rng = np.random.default_rng(3)
+    sampled = np.array([30, 20])
+    counts = np.stack([rng.integers(0, m + 1, 200) for m in sampled])
+    for height in (0.3, 0.5, 0.8):
+        answers = [
+            Bar(gain, totals, height, np.log(0.01)).out_of_reach(counts, sampled, np.ones(200))
+            for gain in (entropy, mine)
+        ]
+        assert (answers[0] == answers[1]).all()
+        assert answers[0].any() and not answers[0].all()
 
 
 @settings(max_examples=40)

@@ -34,7 +34,7 @@ price. Its largest value over a box of counts is then at a corner.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -75,7 +75,7 @@ def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
     return best
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Bar:
     """The gain to beat at a node, and the test whether a rival still can."""
 
@@ -83,7 +83,7 @@ class Bar:
     totals: Ints
     height: float
     log_delta: float
-    _reach: tuple[Ints, Ints, Ints] | None = None
+    _reach: dict[float, tuple[Ints, Ints, Ints]] = field(default_factory=dict, repr=False)
 
     @property
     def just_below(self) -> float:
@@ -98,28 +98,66 @@ class Bar:
         present = np.flatnonzero(self.totals)
         if not can_race(self.gain, len(present)):
             return np.zeros(counts.shape[1], dtype=np.bool_)
-        if len(present) > 2 or self.gain.raced != "kernel":
+        if len(present) > 2:
             return self._by_boxes(counts, sampled, prices, present)
         # the smaller class first: its counts are cut into cells, the other's are not
         if self.totals[present[0]] > self.totals[present[1]]:
             present = present[::-1]
+        if self.gain.raced == "kernel":
+            return self._two_classes(counts[present], sampled, 1.0, present)
+        different = np.unique(prices)
+        # a gain of the user's own that looks at prices has a boundary for each price; with more
+        # prices boxes are used, which need a few more rows and far less time
+        if len(different) > 8:
+            return self._by_boxes(counts, sampled, prices, present)
+        out = np.empty(counts.shape[1], dtype=np.bool_)
+        for price in different.tolist():
+            same = np.flatnonzero(prices == price)
+            out[same] = self._two_classes(counts[np.ix_(present, same)], sampled, price, present)
+        return out
+
+    def _two_classes(self, counts: Ints, sampled: Ints, price: float, present: Ints) -> Bools:
         n = self.totals[present]
-        if self._reach is None:
-            self._reach = self._good_enough(n)
+        if price not in self._reach:
+            self._reach[price] = self._good_enough(n, price, present)
         table = kernels.log_factorials(int(n.sum()) + 1)
         return kernels.ruled_out_two_classes(
-            counts[present], sampled[present], n, self._reach, self.log_delta, table
+            counts, sampled[present], n, self._reach[price], self.log_delta, table
         )
 
-    def _good_enough(self, n: Ints) -> tuple[Ints, Ints, Ints]:
+    def _good_enough(self, n: Ints, price: float, present: Ints) -> tuple[Ints, Ints, Ints]:
         """Cells of a_0, and in each the a_1 from which, and up to which, a rival would win."""
         # cells into which the counts of the smaller class are cut; more is tighter and slower
         pieces = 64
         cells = min(pieces, int(n[0]) + 1)
         edges = np.arange(cells + 1) * (int(n[0]) + 1) // cells
-        table = kernels.xlogx_table(int(n.sum()))
-        by_gini = self.gain.kernel == kernels.GINI
-        return edges, *kernels.good_enough(n, edges, self.just_below, by_gini, table)
+        if self.gain.raced == "kernel":
+            table = kernels.xlogx_table(int(n.sum()))
+            by_gini = self.gain.kernel == kernels.GINI
+            return edges, *kernels.good_enough(n, edges, self.just_below, by_gini, table)
+        return edges, *self._good_enough_by_calls(n, edges, price, present)
+
+    def _good_enough_by_calls(
+        self, n: Ints, edges: Ints, price: float, present: Ints
+    ) -> tuple[Ints, Ints]:
+        """:func:`thrifty.kernels.good_enough` for a user's own gain."""
+        J = len(edges) - 1
+        first, last = edges[:-1], edges[1:] - 1
+        low = np.concatenate([-(-first * n[1] // n[0]) - 1, np.full(J, -1)])
+        high = np.concatenate([np.full(J, n[1] + 1), last * n[1] // n[0] + 1])
+        rising = np.arange(2 * J) < J
+        counts = np.zeros((len(self.totals), 2 * J), dtype=np.int64)
+        counts[present[0]] = np.concatenate([first, last])
+        prices = np.full(2 * J, price)
+        while (high - low > 1).any():
+            middle = np.clip((low + high) // 2, 0, n[1])
+            counts[present[1]] = middle
+            gains = self.gain(counts, self.totals, prices)
+            down = (gains >= self.just_below) == rising
+            searching = high - low > 1
+            high = np.where(searching & down, middle, high)
+            low = np.where(searching & ~down, middle, low)
+        return high[:J], low[J:]
 
     def _by_boxes(self, counts: Ints, sampled: Ints, prices: Floats, present: Ints) -> Bools:
         """An interval for each class (delta split between them): the best gain in that box."""
