@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from paper_tables.point import Point
 from paper_tables.row import Row, Seen
-from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.streams import StreamTask
 from thrifty.typing import Json, JsonLike, LabelsLike
 

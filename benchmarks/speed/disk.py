@@ -13,7 +13,7 @@ import numpy as np
 from studies.measure import best_of
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.packed_file import PackedSource
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.packed import pack
 from thrifty.streams import trees
 from thrifty.trees import Paper, Trees

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from thrifty.engines import Pool, open_pool
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.streams import trees
 from thrifty.streams.tree_tasks import StreamTask
 from thrifty.trees import Paper, Trees

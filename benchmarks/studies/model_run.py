@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from studies.kept import Kept
 from studies.model_tasks import ModelTask, model_tasks
 from studies.model_ways import full_models, pilots, scores, whole_rows
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.typing import Json
 

@@ -41,7 +41,7 @@ if _TYPE_CHECKING:
         Rates,
         Source,
     )
-    from thrifty.lifetime import Lifetime
+    from thrifty.lifetime.lifetime import Lifetime
     from thrifty.models import ModelClassifier, ModelRegressor, Models
     from thrifty.powers import Monomials, Polynomials
     from thrifty.stopping import Sure, Worth
@@ -55,7 +55,7 @@ _HOMES = {
     "cells": (
         "Answered", "Budget", "ChatServer", "Oracle", "PriceList", "Question", "Rates", "Source",
     ),
-    "lifetime": ("Lifetime",),
+    "lifetime.lifetime": ("Lifetime",),
     "models": ("ModelClassifier", "ModelRegressor", "Models"),
     "powers": ("Monomials", "Polynomials"),
     "stopping": ("Sure", "Worth"),

@@ -70,7 +70,7 @@ def test_numbers_as_laboratories_write_them_are_numbers(clinic):
     with thrifty.Lifetime.open("jan.db") as life:
         model = life["Sepsis"].model
         assert not set(model.words_) & set(listed[:5])
-        assert {"nicht bestimmt", "Probe verloren"} <= set(life._na["CRP"])
+        assert {"nicht bestimmt", "Probe verloren"} <= set(life._state.settings.na["CRP"])
         kosten = model.table_.values[:, model.features_.tolist().index(listed.index("Kosten"))]
         assert np.nanmin(kosten) > 1000
 

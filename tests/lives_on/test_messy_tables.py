@@ -42,7 +42,7 @@ def test_a_mark_among_numbers_is_a_gap_and_is_said():
         life, one = learned(marked, y)
     _, other = learned(clean, y)
     assert np.allclose(one.model.predict_proba(clean), other.model.predict_proba(clean))
-    assert life._na == {"t1": ["-"]}
+    assert life._state.settings.na == {"t1": ["-"]}
     with warnings.catch_warnings():
         warnings.simplefilter("error", TakenForGap)
         life.predict("ill", marked[:20])  # known from now on
@@ -218,6 +218,6 @@ def test_a_messy_csv_on_the_command_line(tmp_path):
     assert "30 of 300 rows of 'ill' have no label" in said.stderr
     life = thrifty.Lifetime.open(tmp_path / "clinic.db")
     assert life["ill"].model.classes_.tolist() == [False, True]
-    assert life._na == {"": ["999"], "t1": ["-"]} or life._na == {"t1": ["-"]}
+    assert life._state.settings.na in ({"": ["999"], "t1": ["-"]}, {"t1": ["-"]})
     listed = run("learn", path, *options, "--duplicates", "newest", "--list-features")
     assert listed.stdout.split() == [f"t{i}" for i in range(5)]

@@ -257,22 +257,22 @@ def test_kinds_of_features_are_the_lifetimes(kept, tmp_path):
     store = tmp_path / "s.db" if kept else None
     life = thrifty.Lifetime(store=store)
     life.learn("t", X.astype({"zip": str}), y, kinds={"zip": "category"})
-    assert life._kinds == {"zip": "category"} and life.ledger.changes() == []
+    assert life._state.settings.kinds == {"zip": "category"} and life.ledger.changes() == []
     life = thrifty.Lifetime.open(store) if kept else life
-    assert life._kinds == {"zip": "category"}
+    assert life._state.settings.kinds == {"zip": "category"}
     # numbers where a category is: read as they were told, also when predicting
     assert (life.predict("t", X).values == y).mean() > 0.95
     life.learn("u", X, ~y)
     assert (life.predict("u", X.astype({"zip": str})).values == ~y).mean() > 0.95
     with pytest.raises(errors.BadParameter, match=r"life\.change\(kinds="):
         life.learn("v", X, y, kinds={"zip": "number"})
-    assert "v" not in life and life._kinds == {"zip": "category"}
+    assert "v" not in life and life._state.settings.kinds == {"zip": "category"}
     life.learn("w", X, y, kinds={"age": "number"})
-    assert life._kinds == {"zip": "category", "age": "number"}
+    assert life._state.settings.kinds == {"zip": "category", "age": "number"}
     life.change(kinds={"zip": "number"})
-    assert life._kinds == {"zip": "number", "age": "number"}
+    assert life._state.settings.kinds == {"zip": "number", "age": "number"}
     if kept:
-        assert thrifty.Lifetime.open(store)._kinds == life._kinds
+        assert thrifty.Lifetime.open(store)._state.settings.kinds == life._state.settings.kinds
     ((_, what, before, after),) = life.ledger.changes()
     assert (what, before, after) == ("kinds", {"zip": "category"}, {"zip": "number"})
 

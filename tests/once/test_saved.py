@@ -10,7 +10,7 @@ import pytest
 
 import thrifty
 from thrifty import PriceList, Source
-from thrifty.lifetime.bill import bill_lines
+from thrifty.lifetime.bill import bill_lines, lines_beside
 
 NAMES = [f"f{i}" for i in range(6)]
 EACH = {name: 1 + i for i, name in enumerate(NAMES)}
@@ -182,7 +182,7 @@ def check(one, prices):
     assert cents(balance.left) == cents(9999) - cents(balance.spent)
     assert cents(balance.learning) + cents(balance.predictions) == cents(balance.spent)
     assert sum(cents(row["cost"]) for row in life._bill_rows()) == cents(balance.spent)
-    lines = bill_lines([task.receipt for task in life.tasks], life._rows_beside())
+    lines = bill_lines([task.receipt for task in life.tasks], lines_beside(life._state))
     assert sum(cents(a) for _, _, a in lines["learning"]) == cents(balance.learning)
     assert sum(cents(a) for _, _, a in lines["predictions"]) == cents(balance.predictions)
     for task in life.tasks:

@@ -26,7 +26,7 @@ from thrifty.cells.prices.money import minor_units
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.oracle import Oracle
 from thrifty.errors import BadInput, BudgetExceeded, StoreError, TaskExists, UnknownTask
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.stores.pages import SqlPages
 from thrifty.trees import Trees

@@ -44,7 +44,7 @@ from thrifty.cells import Budget, Cells, Source
 from thrifty.cells.ledger.compacted import read_column
 from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.errors import BadInput, CostAboveReservation, PurchaseInDoubt
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.typing import AnyArray, Fields
 
 #: in gentle rooms: calls of the provider between two kills, tasks and predictions of a room

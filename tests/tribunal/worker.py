@@ -45,7 +45,7 @@ from thrifty.errors import (
     ProviderError,
     TaskExists,
 )
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.trees import Trees
 from thrifty.typing import Json

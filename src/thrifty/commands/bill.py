@@ -22,8 +22,9 @@ from thrifty.commands.options import (
     say,
 )
 from thrifty.errors import BadInput
-from thrifty.lifetime import Learned, Lifetime
 from thrifty.lifetime.bill import COLUMNS
+from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.typing import Fields
 from thrifty.untrusted import readable, visible
 

@@ -33,7 +33,7 @@ from thrifty import bounds
 from thrifty.cells import PriceList, Source
 from thrifty.commands.options import AsJson, print_json
 from thrifty.errors import ThriftyError
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.models import Models
 from thrifty.report.ink import LINES, POINTS, SERIES, frame, legend, save_picture, value_axis
 from thrifty.streams import trees

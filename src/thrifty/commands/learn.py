@@ -20,13 +20,14 @@ from thrifty.commands.options import AsJson, OnlyTasks, money, note, print_json,
 from thrifty.commands.task_file import TaskFile, TaskSpec, reads_file
 from thrifty.commands.task_source import Knowledge, open_source, say_other_name
 from thrifty.errors import BadInput, ThriftyError
-from thrifty.lifetime import Learned, Lifetime
-from thrifty.lifetime.learned import bought_for
+from thrifty.lifetime.learned import Learned, bought_for
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.task import Version
 from thrifty.powers.laws import laws_from_dict
 from thrifty.protocol import AnyFamily
 from thrifty.stores.base import open_to_read
+from thrifty.stores.settings import Settings
 from thrifty.trees.family import learner_from_dict
 from thrifty.typing import Json
 from thrifty.untrusted import readable
@@ -149,10 +150,11 @@ class _Session:
         tasks = _wanted(spec, only, "learn")
         opened = open_source(spec, Knowledge.of_life(life))
         say_other_name(life, opened.source)
-        for label in life._labels_of(None) - life._features:  # of whichever file
+        state = life._state
+        for label in state.labels_of(None) - set(state.now.features or ()):  # of whichever file
             if label in opened.source.feature_names:
-                life._note_label(opened.source, label)
-        labelled = life._labels_of(opened.source)
+                state.note_label(opened.source, label)
+        labelled = state.labels_of(opened.source)
         self.say(features_line([f for f in opened.source.feature_names if f not in labelled]))
         new = []
         for task in tasks:
@@ -200,7 +202,7 @@ class _Session:
     def _told(self, source: Source, task: TaskSpec, learned: Learned) -> Learned:
         """A learned task, after lines about it; its column is no feature of later ones."""
         if task.label is not None:
-            self.life._note_label(source, task.label)
+            self.life._state.note_label(source, task.label)
         said = learned.summary()
         self.say(said.replace("\n", "\n  "))
         if "nothing beyond guessing" not in said:
@@ -248,7 +250,7 @@ def _only_looked_at(spec: TaskFile) -> Lifetime:
     if store is None or spec.lifetime not in store.lifetimes():
         return Lifetime(make_family(spec), prices=spec.prices, budget=spec.budget, progress=False)
     life = Lifetime.open(store, name=spec.lifetime, progress=False)
-    life._suppose(prices=spec.prices, budget=spec.budget)
+    life._state.suppose(Settings(spec.prices, spec.budget))
     return life
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from thrifty.errors import BadInput
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.stores import open_store
 from thrifty.stores.base import lifetime_in, open_to_read
 from thrifty.untrusted import visible

@@ -34,9 +34,9 @@ from thrifty.commands.options import (
 from thrifty.commands.task_file import TaskFile, reads_file
 from thrifty.commands.task_source import Knowledge, open_source, read_csv, say_other_name
 from thrifty.errors import BadInput, BudgetExceeded, Censored, LooksMisspelt
-from thrifty.lifetime import Lifetime
 from thrifty.lifetime.interview import Interview, Wanted
 from thrifty.lifetime.learned import bought_for
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.lifetime.prediction import Prediction, probability_columns
 from thrifty.stopping import Stop, Sure
 from thrifty.typing import Fields, Json

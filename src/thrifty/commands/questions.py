@@ -16,7 +16,7 @@ from thrifty.cells.sources.questions import QuestionSource
 from thrifty.commands.options import AsJson, print_json
 from thrifty.commands.task_source import read_csv
 from thrifty.errors import BadInput
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.typing import Json
 from thrifty.untrusted import visible
 

@@ -28,7 +28,7 @@ from thrifty.commands.options import (
     say,
 )
 from thrifty.errors import BadInput, BadParameter, StoreError
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.stores import copy_store, existing_store
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.sqlite import file_uri

@@ -34,7 +34,7 @@ from thrifty.untrusted import readable
 if TYPE_CHECKING:
     import pandas
 
-    from thrifty.lifetime import Lifetime
+    from thrifty.lifetime.lifetime import Lifetime
     from thrifty.stores.pages import SqlPages
 
 _COMMON = {"id", "name", "features", "without", "kinds", "allow_missing"}
@@ -99,7 +99,8 @@ class Knowledge:
     @classmethod
     def of_life(cls, life: Lifetime, words: JsonLike | None = None) -> Self:
         """What a lifetime knows by now; ``words``: those of the models that are to answer."""
-        return cls(life._kinds, words or {}, life._na, life._features, words is not None)
+        told, known = life._state.settings, frozenset(life._state.now.features or ())
+        return cls(told.kinds or {}, words or {}, told.na or {}, known, words is not None)
 
     def of(self, frame: pandas.DataFrame, told: JsonLike | None) -> Fields:
         """What the columns of a frame are; what the file says of them comes first.

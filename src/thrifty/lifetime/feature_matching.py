@@ -181,6 +181,10 @@ class TaskFeatures:
     match: Match | None
     left_out: tuple[str, ...] = ()
 
+    def needed(self, source: Source) -> set[str]:
+        """What may be asked of a source, and so needs a price."""
+        return set(source.feature_names if self.match is None else self.names)
+
 
 def label_name(y: LabelsLike | None, source: Source) -> str | None:
     """The column of the source that the labels are, where they say so: a series with its name."""

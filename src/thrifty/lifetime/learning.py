@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -23,9 +23,10 @@ from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.labelling import LabelledTask, label_a_task
 from thrifty.lifetime.learned import About, Learned, model_to_store, prediction_price
 from thrifty.lifetime.progress import Progress
-from thrifty.lifetime.quote import Quotes, refuse_without_limit, say_share
+from thrifty.lifetime.quote import Quote, quote_of, refuse_without_limit, say_share
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import (
+    Brought,
     OpenTask,
     TaskOptions,
     Transactions,
@@ -34,24 +35,7 @@ from thrifty.lifetime.transaction import (
 )
 from thrifty.protocol import AnyFamily, Representation, attempt_task, traits_of
 from thrifty.stores.saved import Finished
-from thrifty.typing import (
-    AnyArray,
-    Bools,
-    Floats,
-    Ints,
-    KindsLike,
-    LabelsLike,
-    MoneyLike,
-    TableLike,
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Ahead:
-    """What a worker needs to learn tasks over one table: a reader, and the labels behind it."""
-
-    cells: Cells
-    labels: object
+from thrifty.typing import AnyArray, Bools, Floats, Ints, KindsLike, LabelsLike, TableLike
 
 
 class Learning:
@@ -61,7 +45,6 @@ class Learning:
         self, state: LifetimeState, transactions: Transactions, progress: Progress
     ) -> None:
         self.state, self._transactions, self._progress = state, transactions, progress
-        self.quotes = Quotes(state, transactions)
         #: the latest tasks with their rows and labels, to fit them again
         self._latest: dict[str, OpenTask] = {}
         self._share_said = False
@@ -78,11 +61,11 @@ class Learning:
 
         ``family``: another object in the family's place, as workers need it.
         """
-        bought: LabelledTask | None = None
-        if isinstance(y, Oracle):
-            bought = self._label(name, X, y, said)
-            y, said = bought.y, replace(said, spend=bought.spend)
-        return self._learn([name], X, [y], said, family, bought=bought)[0]
+        if not isinstance(y, Oracle):
+            return self._learn(Brought([name], X, [y], said), family)[0]
+        bought = self._label(name, X, y, said)
+        said = replace(said, spend=bought.spend)
+        return self._learn(Brought([name], X, [bought.y], said, bought=bought), family)[0]
 
     def learn_together(
         self,
@@ -97,59 +80,39 @@ class Learning:
         if not learns_together(family or self.state.family):
             self._must_be_new(names)
             return self._one_by_one(names, X, columns, said)
-        return dict(zip(names, self._learn(names, X, columns, said, family, together=True)))
+        brought = Brought(names, X, columns, said, together=True)
+        return dict(zip(names, self._learn(brought, family)))
 
-    def _open(
-        self,
-        names: Sequence[str],
-        X: TableLike,
-        columns: Sequence[LabelsLike],
-        said: TaskOptions,
-        *,
-        together: bool,
-        quiet: bool = False,
-    ) -> OpenTask:
+    def _open(self, brought: Brought) -> OpenTask:
         """A reader of what is known and owned now, the labels with what is of interest."""
-        open_ = self._transactions.open
-        task = open_(names, X, columns, said, together=together, quiet=quiet)
-        if together:
-            return replace(task, labels=_each_with_positive(names, task.labels, said.positive))
-        return replace(task, labels=with_positive(task.labels, said.positive))
+        task, positive = self._transactions.open(brought), brought.said.positive
+        if brought.together:
+            return replace(task, labels=_each_with_positive(brought.names, task.labels, positive))
+        return replace(task, labels=with_positive(task.labels, positive))
 
     def _must_be_new(self, names: Sequence[str]) -> None:
         self.state.refresh()
         for name in names:
             self.state.must_be_new(name)
 
-    def _learn(
-        self,
-        names: Sequence[str],
-        X: TableLike,
-        columns: Sequence[LabelsLike],
-        said: TaskOptions,
-        family: AnyFamily | None,
-        *,
-        together: bool = False,
-        bought: LabelledTask | None = None,
-    ) -> list[Learned]:
+    def _learn(self, brought: Brought, family: AnyFamily | None) -> list[Learned]:
         def opened() -> OpenTask:
-            self._must_be_new(names)
-            quiet = bought is not None
-            task = self._open(names, X, columns, said, together=together, quiet=quiet)
-            self._check_limit(task, names)
+            self._must_be_new(brought.names)
+            task = self._open(brought)
+            self._check_limit(task, brought.names)
             return task
 
         return self._transactions.carry_through(
             opened,
-            lambda task: self._found(names, task, family or self.state.family),
-            lambda task, every: self._commit(names, columns, task, every, said.good, bought),
-            None if bought is None else bought.cells,
+            lambda task: self._found(brought.names, task, family or self.state.family),
+            lambda task, every: self._commit(brought, task, every),
+            brought.label_cells,
         )
 
     def _check_limit(self, task: OpenTask, names: Sequence[str]) -> None:
         """Refuse to buy without a limit; say once how much is read where nothing costs."""
         if task.limited_by == "nobody":
-            quote = None if isinstance(task.labels, list) else self.quotes.of(task)
+            quote = None if isinstance(task.labels, list) else quote_of(self.state, task)
             refuse_without_limit(task, "learn", names, quote)
         if task.limited_by == "default" and not self._share_said:
             self._share_said = True
@@ -180,9 +143,8 @@ class Learning:
         state, cells, known = self.state, task.cells, self.state.now.representation
         together = isinstance(task.labels, list)
         classes = getattr(task.labels, "n_classes", None)
-        if (
-            traits_of(family).buys_background and classes == 2
-        ):  # labels have noise: perfect is a sign
+        # of labels with noise one feature that tells all is a sign
+        if traits_of(family).buys_background and classes == 2:
             cells.watch = _LeakageWatch(task.name, cells, task.labels.codes)
         with self._progress.shown(", ".join(names), cells, state):
             if together:
@@ -191,46 +153,33 @@ class Learning:
             return [attempt_task(family, portions, cells, self._beside(task))]
 
     def _commit(
-        self,
-        names: Sequence[str],
-        columns: Sequence[LabelsLike],
-        task: OpenTask,
-        every: Sequence[Found[object]],
-        good: bool | None,
-        bought: LabelledTask | None,
+        self, brought: Brought, task: OpenTask, every: Sequence[Found[object]]
     ) -> list[Learned]:
         """Each task with its share; what they read is booked with the first of them.
 
         All of them or none: a call that is made again begins from nothing or from the end.
         """
-        state, cells = self.state, task.cells
+        state, cells, names, bought = self.state, task.cells, brought.names, brought.bought
         done, opened, finished = list[Learned](), list[OpenTask](), list[Finished]()
         receipts = shared_receipts(cells.receipt(), len(names))
         counted = in_shares(cells.counted, len(names))
-        for i, (name, y, found) in enumerate(zip(names, columns, every)):
-            partly = _by_rows(task.labels[i] if isinstance(task.labels, list) else task.labels)
+        paid_by = None if cells.is_free else names[0]
+        for i, (name, y, found) in enumerate(zip(names, brought.columns, every)):
+            partly = _by_rows(task.labels[i] if brought.together else task.labels)
             labels = partly.labels if isinstance(partly, PartlyLabelled) else partly
-            receipt = receipts[i]
+            receipt, labelled = receipts[i], None
             if found.promise:
                 receipt = replace(receipt, promise=found.promise)
             if bought is not None:
-                receipt = bought.on(receipt)
+                receipt, labelled = bought.on(receipt), bought.labelled
             model = state.family.estimator(found.model, labels, task.features.names)
-            about = About.learned(good, labels, prediction_price(model, cells))
+            about = About.learned(brought.said.good, labels, prediction_price(model, cells))
             parts = (model, receipt, found.failure, about)
-            labelled = None if bought is None else bought.labelled
             learned = Learned(name, found.route, parts, task.features.left_out, labelled)
             one = replace(task, name=name, labels=partly, booked=i > 0)
-            finished.append(
-                self._transactions.finished(
-                    one,
-                    learned,
-                    label_name(y, task.source),
-                    counted[i],
-                    None if cells.is_free else names[0],
-                    None if bought is None else bought.cells,
-                )
-            )
+            label, beside = label_name(y, task.source), brought.label_cells
+            end = self._transactions.finished(one, learned, label, counted[i], paid_by, beside)
+            finished.append(end)
             done.append(learned)
             opened.append(one)
 
@@ -275,6 +224,12 @@ class Learning:
         # the latest 12 have a say in what a further task buys; set by hand
         return replace(labels, beside=tuple(earlier[-12:]))
 
+    def quote(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Quote:
+        """Of a task that is not learned yet; see :meth:`thrifty.Lifetime.quote`."""
+        self._must_be_new([name])
+        task = self._transactions.open(Brought([name], X, [y], said), to_buy=False)
+        return quote_of(self.state, task)
+
     def refit(self) -> list[str]:
         """Fit earlier tasks again on what is owned now; see :meth:`thrifty.Lifetime.refit`."""
         state = self.state
@@ -305,28 +260,26 @@ class Learning:
         state.saved.put_model(task.name, lambda: model_to_store(model, task.features.names))
         state.tasks[task.name] = before.with_model(model, about)
 
-    def open_ahead(
-        self, names: Sequence[str], X: TableLike, ys: Sequence[LabelsLike], spend: MoneyLike
-    ) -> Ahead | None:
-        """A reader that a worker may be given; None: these are learned in their turn.
+    def open_ahead(self, brought: Brought) -> tuple[Cells, object] | None:
+        """A reader that a worker may be given, and labels; None: these are learned in their turn.
 
         What a worker reads must be free to read, and no budget may hold it: an attempt that is
         thrown away would have spent.
         """
         state = self.state
-        if state.settings.budget is not None or any(isinstance(y, Oracle) for y in ys):
+        bought = any(isinstance(y, Oracle) for y in brought.columns)
+        if state.settings.budget is not None or bought:
             return None
         try:
             state.refresh()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # said in its turn
-                said = TaskOptions(spend)
-                task = self._open(names, X, ys, said, together=len(names) > 1)
+                task = self._open(brought)
         except ThriftyError:
             return None  # its turn will raise it again
         if not task.source.free or task.limited_by == "nobody":
             return None
-        return Ahead(task.cells, self._beside(task))
+        return task.cells, self._beside(task)
 
     def _one_by_one(
         self, names: Sequence[str], X: TableLike, columns: Sequence[LabelsLike], said: TaskOptions
@@ -358,7 +311,8 @@ class Learning:
         family: Any = state.family  # one that buys backgrounds
 
         def opened() -> OpenTask:
-            return self._transactions.open([name], X, [], TaskOptions(kinds=kinds), a_share=False)
+            brought = Brought([name], X, [], TaskOptions(kinds=kinds))
+            return self._transactions.open(brought, a_share=False)
 
         def commit(task: OpenTask, update: object) -> Receipt:
             def merge(known: Representation, counts: Counts) -> tuple[Representation, Counts]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from thrifty.agnostic import Rule, as_rule
-from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt, Source
+from thrifty.cells import Balance, Budget, Ledger, Oracle, Receipt
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.gaps import with_censored
 from thrifty.errors import BadInput, BadParameter
 from thrifty.lifetime.answering import Answers, Promise, answer
-from thrifty.lifetime.bill import balance, bill_frame, bill_rows, lifetime_html, lines_beside
+from thrifty.lifetime.bill import balance, bill_frame, bill_rows, lifetime_html
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
 from thrifty.lifetime.outcomes import Outcomes
@@ -30,15 +30,7 @@ from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stopping import Stop, StoppingRule
 from thrifty.stores.base import StoreLike
 from thrifty.stores.settings import Settings, row_seed
-from thrifty.typing import (
-    CensoredLike,
-    JsonLike,
-    KindsLike,
-    LabelsLike,
-    MoneyLike,
-    NaLike,
-    TableLike,
-)
+from thrifty.typing import CensoredLike, KindsLike, LabelsLike, MoneyLike, NaLike, TableLike
 from thrifty.wrapped import Metered
 
 if TYPE_CHECKING:
@@ -823,7 +815,7 @@ class Lifetime:
         (True, 0, 0.0)
         """
         said = TaskOptions(spend, features, kinds, with_censored(na, censored))
-        return self._learning.quotes.quote(name, X, y, said)
+        return self._learning.quote(name, X, y, said)
 
     def forget(self, name: str) -> None:
         """Forget a task's model, so that it can be learned again; what it bought stays owned.
@@ -855,15 +847,6 @@ class Lifetime:
         self._state.saved.forget(name)
         del self._state.tasks[name]
         self._refresh()
-
-    def _note_label(self, source: Source, name: str) -> None:
-        """Say that a column of a named source is a label: it is no feature of later tasks."""
-        if source.name:
-            self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
-
-    def _labels_of(self, source: Source | None) -> set[str]:
-        """Columns of a named source that were noted as labels; None: of any."""
-        return self._state.labels_of(source)
 
     def close(self) -> None:
         """Let go of the store: its file, or the connection to its server.
@@ -908,21 +891,6 @@ class Lifetime:
     def prices(self) -> PricesLike:
         """What cells cost, of sources that bring no prices."""
         return self._state.settings.prices
-
-    @property
-    def _kinds(self) -> JsonLike:
-        """What was said of features that their columns do not say: ``learn(..., kinds=)``."""
-        return dict(self._state.settings.kinds or {})
-
-    @property
-    def _na(self) -> JsonLike:
-        """Codes that stand for a gap, by feature ("": in every one): told, or found."""
-        return dict(self._state.settings.na or {})
-
-    @property
-    def _features(self) -> frozenset[str]:
-        """The names of all features that its tasks know."""
-        return frozenset(self._state.now.features or ())
 
     @property
     def ledger(self) -> Ledger:
@@ -1019,17 +987,6 @@ class Lifetime:
         rule = None if agnostic is None else as_rule(agnostic)
         self._state.change(family, rule, Settings(prices, Budget.of(budget), kinds=kinds))
 
-    def _suppose(self, *, prices: PricesLike = None, budget: Budget | MoneyLike = None) -> None:
-        """Quote with other prices or another budget; the store keeps its own, nothing is written.
-
-        >>> import thrifty
-        >>> life = thrifty.Lifetime(prices=2)
-        >>> life._suppose(prices=3)
-        >>> life.quote("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5).cost
-        60.0
-        """
-        self._state.suppose(Settings(prices, Budget.of(budget)))
-
     def _refresh(self) -> None:
         """Take in what other processes have learned in the same store."""
         self._state.refresh()
@@ -1083,10 +1040,6 @@ class Lifetime:
     def _bill_rows(self) -> list[dict[str, object]]:
         """The same rows as plain data."""
         return bill_rows(self._state)
-
-    def _rows_beside(self) -> list[dict[str, object]]:
-        """Those that are no learned task, predictions with when ("at") and on how many rows."""
-        return lines_beside(self._state)
 
     def _repr_html_(self) -> str:
         """For notebooks: the balance, and the latest tasks."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Protocol, TypeAlias, cast
@@ -37,7 +37,7 @@ from thrifty.errors import BadInput, BadParameter
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning, learns_together
-from thrifty.lifetime.transaction import TaskOptions
+from thrifty.lifetime.transaction import Brought, TaskOptions
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import LabelsLike, MoneyLike, TableLike
 
@@ -62,9 +62,7 @@ Tasks: TypeAlias = Iterable[TaskLike | Named] | Mapping[str, tuple[TableLike, La
 class _Work:
     """Tasks over one table; the answer that is on its way, and what was known for it."""
 
-    X: TableLike
-    names: list[str] = field(default_factory=list)
-    ys: list[LabelsLike] = field(default_factory=list)
+    brought: Brought
     known: object = None
     answer: StartedWork[_Answer | None] | None = None
 
@@ -99,11 +97,12 @@ def learn_many(
                 most = in_a_wave if in_waves else 3 * pool.n_jobs
                 some = list(islice(coming, most - len(works)))
                 order += [name for name, _, _ in some]
-                works += _by_table(some, in_waves and learns_together(learning.state.family))
+                together = in_waves and learns_together(learning.state.family)
+                works += map(_Work, _by_table(some, together, spend))
             if not works:
                 return [done[name] for name in order]
-            _start(learning, works, pool, spend, again=not in_waves)
-            for learned in _in_turn(learning, works.popleft(), spend, in_waves):
+            _start(learning, works, pool, again=not in_waves)
+            for learned in _in_turn(learning, works.popleft(), in_waves):
                 done[learned.name] = learned
     finally:
         if pool is not engine:
@@ -126,20 +125,19 @@ def _read_wave(wave: int | None) -> int:
         ) from None
 
 
-def _by_table(tasks: Sequence[Named], together: bool) -> Iterator[_Work]:
+def _by_table(tasks: Sequence[Named], together: bool, spend: MoneyLike) -> Iterator[Brought]:
     """Tasks over one and the same object are one piece of work, in the place of the first."""
-    works: dict[object, _Work] = {}
-    for i, (name, X, y) in enumerate(tasks):
-        alone = not together or isinstance(y, Oracle)
-        work = works.setdefault((i, "alone") if alone else id(X), _Work(X))
-        work.names.append(name)
-        work.ys.append(y)
-    yield from works.values()
+    works: dict[object, list[Named]] = {}
+    for i, task in enumerate(tasks):
+        alone = not together or isinstance(task[2], Oracle)
+        works.setdefault((i, "alone") if alone else id(task[1]), []).append(task)
+    for some in works.values():
+        names, (X, *_), columns = zip(*some)
+        said = TaskOptions(_of_all(spend, len(some)))
+        yield Brought(names, X, columns, said, together=len(some) > 1)
 
 
-def _start(
-    learning: Learning, works: Iterable[_Work], pool: Pool, spend: MoneyLike, again: bool
-) -> None:
+def _start(learning: Learning, works: Iterable[_Work], pool: Pool, again: bool) -> None:
     """Give a reader to a worker for all that wait; ``again``: if theirs is not the newest."""
     state, shared = learning.state, None
     newest = state.now.representation
@@ -149,11 +147,10 @@ def _start(
         if work.known is newest or (work.known is not None and not again):
             continue
         work.known, work.answer = newest, None
-        each = _of_all(spend, len(work.names))
-        ahead = learning.open_ahead(work.names, work.X, work.ys, each)
+        ahead = learning.open_ahead(work.brought)
         if ahead is not None:
             shared = pool.share(newest) if shared is None else shared
-            work.answer = pool.submit(_learn, state.family, shared, ahead.cells, ahead.labels)
+            work.answer = pool.submit(_learn, state.family, shared, *ahead)
 
 
 def _learn(
@@ -170,18 +167,15 @@ def _learn(
         return None
 
 
-def _in_turn(
-    learning: Learning, work: _Work, spend: MoneyLike, in_waves: bool
-) -> Iterable[Learned]:
-    answer = None if work.answer is None else work.answer.result()
+def _in_turn(learning: Learning, work: _Work, in_waves: bool) -> Iterable[Learned]:
+    answer, brought = None if work.answer is None else work.answer.result(), work.brought
     family = learning.state.family
     if answer is not None:
         family = cast(AnyFamily, _Known(family, answer, None if in_waves else work.known))
-    said = TaskOptions(_of_all(spend, len(work.names)))
-    if len(work.names) == 1:
-        return [learning.learn(work.names[0], work.X, work.ys[0], said, family)]
-    by_name = dict(zip(work.names, work.ys))
-    return learning.learn_together(work.names, work.X, by_name, said, family).values()
+    names, X, columns, said = brought.names, brought.X, brought.columns, brought.said
+    if not brought.together:
+        return [learning.learn(names[0], X, columns[0], said, family)]
+    return learning.learn_together(names, X, dict(zip(names, columns)), said, family).values()
 
 
 def _of_all(spend: MoneyLike, n: int) -> MoneyLike:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -34,14 +33,6 @@ _GONE = "(purged)"
 _SINGLE = ("rows %", "spreads %", "note % model %")
 
 
-@runtime_checkable
-class KeepsRows(Protocol):
-    """A model that can be fitted again on some of its rows."""
-
-    def of_rows(self, rows: Ints) -> Self: ...
-    def to_dict(self) -> Json: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Purged:
     """What a purge found: features that had a value, models fitted again, models that could not be.
@@ -56,10 +47,9 @@ class Purged:
 
 @dataclass(eq=False)
 class _KeptModel:
-    """A model in a store: of which lifetime, task and version (0: the task's own row)."""
+    """A model in a store: of which task and version (0: the task's own row)."""
 
     pages: SqlPages
-    lifetime: int
     task: str
     version: int
     numbered: int
@@ -75,9 +65,9 @@ class _KeptModel:
         self.gone = np.zeros(self.table.n_rows, dtype=bool)
         self.nameless = np.ones(self.table.n_rows, dtype=bool)
 
-    def values(self, rows: Bools) -> Iterator[tuple[str, float]]:
+    def values(self, rows: Iterable[int]) -> Iterator[tuple[str, float]]:
         """What these rows hold, by the feature's name."""
-        for row in np.flatnonzero(rows).tolist():
+        for row in rows:
             for j in np.flatnonzero(self.table.bought[row]).tolist():
                 yield self.names[int(self.table.features[j])], float(self.table.values[row, j])
 
@@ -100,7 +90,7 @@ def purge_everywhere(pages: SqlPages, example: str, at: float) -> Purged:
         if one.table.keys is not None:
             one.gone |= np.isin(one.table.keys, keys)
             one.nameless &= one.table.keys == 0
-        for name, value in one.values(one.gone):
+        for name, value in one.values(np.flatnonzero(one.gone).tolist()):
             values.setdefault(name, set()).add(value)
     for one in kept:
         one.gone |= _borrowed(one, values)
@@ -190,16 +180,12 @@ def _keys(pages: SqlPages, example: str) -> Ints:
 
 def _models(pages: SqlPages) -> Iterator[_KeptModel]:
     """Every model of the store that keeps a table."""
-    lifetimes = pages._run("SELECT id, family FROM lifetimes")
-    for lifetime, family in lifetimes:
+    for lifetime, family in pages._run("SELECT id, family FROM lifetimes"):
         there = SqlPages(pages._run, pages._many, int(lifetime))
         names = there.state().features or ()
         present = {h.task: h.number for h in there.versions() if h.state == "present"}
-        rows = there._run(
-            "SELECT name, 0, model, family FROM tasks WHERE lifetime = ?", (int(lifetime),)
-        ) + there._run(
-            "SELECT task, version, model, family FROM versions WHERE lifetime = ?", (int(lifetime),)
-        )
+        rows = there._rows("name, 0, model, family", "tasks")
+        rows += there._rows("task, version, model, family", "versions")
         for task, version, model, own in rows:
             with readable(f"the task {str(task)!r} in the store"):
                 data = json.loads(model)
@@ -209,28 +195,25 @@ def _models(pages: SqlPages) -> Iterator[_KeptModel]:
                 here = tuple(names[:told] if isinstance(told, int) else told or ())
                 numbered = n or present.get(str(task), 1)
                 yield _KeptModel(
-                    there, int(lifetime), str(task), n, numbered, json.loads(own or family), data,
+                    there, str(task), n, numbered, json.loads(own or family), data,
                     here, table_from_dict(data["table"]),
                 )  # fmt: skip
 
 
 def _borrowed(one: _KeptModel, values: Mapping[str, set[float]]) -> Bools:
     """Rows without an id that hold what the example holds, and nothing else."""
-    table = one.table
-    alike = np.zeros(table.n_rows, dtype=bool)
+
+    def held(name: str, value: float) -> bool:
+        # a table may keep a value in fewer digits than a provider gave
+        near = [np.isclose(value, v, rtol=1e-6, atol=0, equal_nan=True) for v in values[name]]
+        return bool(np.any(near))
+
+    alike = np.zeros(one.table.n_rows, dtype=bool)
     for row in np.flatnonzero(one.nameless & ~one.gone).tolist():
-        cells = [
-            (one.names[int(table.features[j])], float(table.values[row, j]))
-            for j in np.flatnonzero(table.bought[row]).tolist()
-        ]
-        known = [(values[name], v) for name, v in cells if name in values and not np.isnan(v)]
-        alike[row] = bool(known) and all(_among(value, held) for held, value in known)
+        cells = one.values([row])
+        known = [(name, v) for name, v in cells if name in values and not np.isnan(v)]
+        alike[row] = bool(known) and all(held(name, value) for name, value in known)
     return alike
-
-
-def _among(value: float, held: set[float]) -> bool:
-    # a table may keep a value in fewer digits than a provider gave
-    return any(np.isclose(value, one, rtol=1e-6, atol=0, equal_nan=True) for one in held)
 
 
 def _fit_again(kept: list[_KeptModel]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -238,18 +221,21 @@ def _fit_again(kept: list[_KeptModel]) -> tuple[tuple[str, ...], tuple[str, ...]
     again: list[str] = []
     forgotten: list[str] = []
     for one in kept:
-        name = one.task if one.version in (0, 1) else f"{one.task}@{one.version}"
-        rest = np.flatnonzero(~one.gone)
+        rest, pages = np.flatnonzero(~one.gone), one.pages
         try:
             data = _without(one, rest)
         except ThriftyError:
             forgotten.append(one.task)
-            one.pages.forget(one.task)
+            pages.forget(one.task)
             continue
         if one.task in forgotten:
             continue
-        _put(one, data, rest)
-        again.append(name)
+        pages.put_model(one.task, data, one.version)
+        numbers = pages.task_examples(one.task, one.numbered)
+        if numbers is not None and len(numbers) == one.table.n_rows:
+            pages.put_task_examples(one.task, one.numbered, numbers[rest])
+        pages.drop_references(one.task)
+        again.append(one.task if one.version in (0, 1) else f"{one.task}@{one.version}")
     return tuple(dict.fromkeys(again)), tuple(dict.fromkeys(forgotten))
 
 
@@ -259,18 +245,8 @@ def _without(one: _KeptModel, rest: Ints) -> Json:
         return {**one.data, "table": one.table.of_rows(rest).to_dict()}
     whole = {**one.data, "feature_names": list(one.names)}
     model = family_from_dict(one.family).load_estimator(whole)
-    assert isinstance(model, KeepsRows), "a model with a table"
-    return {**model.of_rows(rest).to_dict(), "feature_names": one.data["feature_names"]}
-
-
-def _put(one: _KeptModel, data: Json, rest: Ints) -> None:
-    one.pages.put_model(one.task, data, one.version)
-    numbers = one.pages.task_examples(one.task, one.numbered)
-    if numbers is not None and len(numbers) == one.table.n_rows:
-        one.pages.put_task_examples(one.task, one.numbered, numbers[rest])
-    one.pages._run(
-        "DELETE FROM references_left_out WHERE lifetime = ? AND task = ?", (one.lifetime, one.task)
-    )
+    others = model.of_rows(rest).to_dict()  # type: ignore[attr-defined]  # a model with a table
+    return {**others, "feature_names": one.data["feature_names"]}
 
 
 def _old_representations(pages: SqlPages) -> None:

@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thrifty.attempt import Expected, Route
+from thrifty.attempt import Expected
 from thrifty.cells import Budget, Cells, Ledger, Receipt, Source
 from thrifty.cells.prices.money import amount_text, minor_units, to_units
 from thrifty.cells.prices.price_list import PriceList, PricesLike
@@ -41,10 +41,10 @@ from thrifty.errors import DefaultShare, LimitNeeded
 from thrifty.labels.classes import Labels
 from thrifty.labels.numbers import Numbers
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
-from thrifty.protocol import AnyFamily, Representation, traits_of
+from thrifty.lifetime.transaction import OpenTask
+from thrifty.protocol import traits_of
 from thrifty.stores import MemoryStore
-from thrifty.typing import Floats, Ints, Json, LabelsLike, TableLike
+from thrifty.typing import Floats, Ints, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +100,16 @@ class Quote:
     """
 
     task: str
-    reuse_cells: int | None
-    reuse_cost: float | None
-    reuse_cells_at_most: int | None
     scratch_cells: int
     scratch_cost: float
     scratch_cells_at_most: int
     scratch_cost_at_most: float
-    reuse_rate: float | None
     basis: str
     currency: str = ""
+    reuse_cells: int | None = None
+    reuse_cost: float | None = None
+    reuse_cells_at_most: int | None = None
+    reuse_rate: float | None = None
     spend: float | None = None
     calls: int | None = None
     minutes: float | None = None
@@ -170,133 +170,111 @@ class Quote:
         return "\n".join([*lines, f"  {self.basis}"])
 
 
-class Quotes:
-    """What the tasks of one lifetime would cost."""
-
-    def __init__(self, state: LifetimeState, transactions: Transactions) -> None:
-        self._state, self._transactions = state, transactions
-
-    def quote(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Quote:
-        """Of a task that is not learned yet; see :meth:`thrifty.Lifetime.quote`."""
-        state = self._state
-        state.refresh()
-        state.must_be_new(name)
-        return self.of(self._transactions.open([name], X, [y], said, to_buy=False))
-
-    def of(self, task: OpenTask) -> Quote:
-        """Of a task that was opened."""
-        family, known = self._state.family, self._state.now.representation
-        one_class = getattr(task.labels, "n_classes", None) == 1
-        if traits_of(family).stops_anywhere and not one_class:
-            return self._rehearsed(task)
-        latest = list(self._state.tasks.values())[-100:]
-        history = [(one.route, one.receipt) for one in latest]
-        expected = family.expected_cells(known, task.cells)
-        return _by_history(task.name, expected, len(known), history, task.cells, one_class)
-
-    def _rehearsed(self, task: OpenTask) -> Quote:
-        """Of a family that stops where its money ends."""
-        cells, state = task.cells, self._state
-        most, rest = _the_rest(cells)
-        allowed = getattr(state.family, "allowance", None)
-        limits = [cells.allowance, None if allowed is None else allowed(cells)]
-        limit = min([rest, *(x for x in limits if x is not None)])
-        least, calls, waits = None, 0, 0.0
-        each = self._seconds_a_call(task.source)
-        if not _is_large(cells.n_examples * cells.n_features):
-            prices = self._transactions.prices_of(task.source, task.features)
-            given = state.family, state.now.representation, task, prices
-            found, played, seconds = _rehearse(*given)
-            n_cells, cost = found.cells, found.cost
-            if cells.spend is None:  # it stops by itself: where there is nothing to learn, soonest
-                least = _rehearse(*given, tells=0.0)[0].cost
-            if isinstance(task.source, CallableSource):
-                calls = getattr(played, "calls", 0)
-                waits = _seconds_of_calls(calls, task.source, each)
-            basis = "rehearsed on made-up values, with these labels, prices and all that is owned"
-        else:
-            n_cells, cost, seconds = round((limit / rest if rest else 1.0) * most), limit, 0.0
-            basis = "all that may be spent, at the mean price: too large to be rehearsed"
-        basis += "" if cells.spend is not None else "; it stops sooner where more would not pay"
-        # a table may be cheaper than its rehearsal, never more expensive than what may be spent
-        cost = min(cost, limit)
-        return Quote(
-            task=task.name,
-            reuse_cells=None,
-            reuse_cost=None,
-            reuse_cells_at_most=None,
-            scratch_cells=min(n_cells, most),
-            scratch_cost=cost,
-            scratch_cells_at_most=most,
-            scratch_cost_at_most=limit,
-            reuse_rate=None,
-            basis=basis,
-            currency=cells.currency,
-            spend=cells.spend,
-            calls=calls,
-            minutes=(seconds + waits) / 60,
-            seconds_a_call=each,
-            rehearsed=True,
-            cost_if_hopeless=None if least is None else min(least, cost),
-        )
-
-    def _seconds_a_call(self, source: Source) -> float | None:
-        """How long calls to this provider have taken, as far as the ledger knows."""
-        if not isinstance(source, CallableSource):
-            return None
-        latest = self._state.ledger.book.read(lambda pages: pages.latest(100))
-        took = [
-            one.settled_at - one.created_at
-            for one in latest
-            if one.provider == source.name and one.status == "settled"
-        ]
-        return float(np.median(took)) if took else None
+def quote_of(state: LifetimeState, task: OpenTask) -> Quote:
+    """Of a task that was opened."""
+    one_class = getattr(task.labels, "n_classes", None) == 1
+    if traits_of(state.family).stops_anywhere and not one_class:
+        return _rehearsed(state, task)
+    return _by_history(state, task, one_class)
 
 
-def _seconds_of_calls(n: int, source: CallableSource, each: float | None) -> float:
-    """How long so many calls take, side by side and no faster than the provider allows."""
-    limits = source.limits
-    waits = 0.0 if limits.per_second is None else n / limits.per_second
-    return max((each or 0.0) * n / limits.concurrency, waits)
+def _rehearsed(state: LifetimeState, task: OpenTask) -> Quote:
+    """Of a family that stops where its money ends."""
+    cells, source = task.cells, task.source
+    most, rest = _the_rest(cells)
+    allowed = getattr(state.family, "allowance", None)
+    limits = [cells.allowance, None if allowed is None else allowed(cells)]
+    limit = min([rest, *(x for x in limits if x is not None)])
+    least, calls, waits, took = None, 0, 0.0, None
+    if isinstance(source, CallableSource):
+        took = _seconds_a_call(state, source)
+    if not _is_large(cells.n_examples * cells.n_features):
+        found, played, seconds = _rehearse(state, task)
+        n_cells, cost = found.cells, found.cost
+        if cells.spend is None:  # it stops by itself: where there is nothing to learn, soonest
+            least = _rehearse(state, task, tells=0.0)[0].cost
+        if isinstance(source, CallableSource):
+            calls, allows = getattr(played, "calls", 0), source.limits
+            # side by side, and no faster than the provider allows
+            waits = (took or 0.0) * calls / allows.concurrency
+            waits = max(waits, calls / (allows.per_second or np.inf))
+        basis = "rehearsed on made-up values, with these labels, prices and all that is owned"
+    else:
+        n_cells, cost, seconds = round((limit / rest if rest else 1.0) * most), limit, 0.0
+        basis = "all that may be spent, at the mean price: too large to be rehearsed"
+    basis += "" if cells.spend is not None else "; it stops sooner where more would not pay"
+    # a table may be cheaper than its rehearsal, never more expensive than what may be spent
+    cost = min(cost, limit)
+    return Quote(
+        task=task.name,
+        scratch_cells=min(n_cells, most),
+        scratch_cost=cost,
+        scratch_cells_at_most=most,
+        scratch_cost_at_most=limit,
+        basis=basis,
+        currency=cells.currency,
+        spend=cells.spend,
+        calls=calls,
+        minutes=(seconds + waits) / 60,
+        seconds_a_call=took,
+        rehearsed=True,
+        cost_if_hopeless=None if least is None else min(least, cost),
+    )
 
 
-def _by_history(
-    name: str,
-    expected: Expected,
-    known: int,
-    history: Sequence[tuple[Route, Receipt]],
-    cells: Cells,
-    one_class: bool,
-) -> Quote:
+def _seconds_a_call(state: LifetimeState, source: CallableSource) -> float | None:
+    """How long calls to this provider have taken, as far as the ledger knows."""
+    latest = state.ledger.book.read(lambda pages: pages.latest(100))
+    took = [
+        one.settled_at - one.created_at
+        for one in latest
+        if one.provider == source.name and one.status == "settled"
+    ]
+    return float(np.median(took)) if took else None
+
+
+def _by_history(state: LifetimeState, task: OpenTask, one_class: bool) -> Quote:
     """As earlier tasks went; nothing is asked of the reader but its prices."""
-    latest = history[-10:]
-    rate = sum(route == "reused" for route, _ in latest) / len(latest) if latest else None
+    cells, known = task.cells, len(state.now.representation)
+    history = list(state.tasks.values())[-100:]
+    latest = [one.route == "reused" for one in history[-10:]]
+    rate = sum(latest) / len(latest) if latest else None
     if one_class:
         basis = "one class: a single leaf"
-        return Quote(name, 0, 0.0, 0, 0, 0.0, 0, 0.0, rate, basis, cells.currency)
+        return Quote(task.name, 0, 0.0, 0, 0.0, basis, cells.currency, 0, 0.0, 0, rate)
+    expected = state.family.expected_cells(state.now.representation, cells)
     most, most_cost = _the_rest(cells)
     missing = most / (cells.n_examples * cells.n_offered or 1)
-    reuse, reuse_price, basis = _reuse(expected, known, history, cells)
+    reused = [one.receipt for one in history if one.route == "reused"][-10:]
+    others = [one.receipt for one in history if one.route != "reused"][-10:]
+    reuse, reuse_price, basis = _reuse(expected, known, reused, cells)
     limit = None
     if expected.reused_at_most is not None and known:
         limit = int(min(cells.n_offered, expected.reused_at_most) * cells.n_examples)
         limit = min(limit, most)
     if reuse is not None:
         reuse = min(round(reuse * missing), most if limit is None else limit)
-    share, scratch_basis = _scratch_share(expected, history)
+    # the share of the table that scratch is likely to buy
+    share, scratch_basis = 1.0, "every cell, until a task has shown better"
+    if expected.buys_everything:
+        scratch_basis = "every cell"
+    elif others:
+        shares = [(r.cells + r.reused_cells) / (r.n_examples * r.n_features) for r in others]
+        share = float(np.mean(shares))
+        scratch_basis = f"as the last {len(others)} tasks that were not reused"
     scratch = round(share * most)
     return Quote(
-        task=name,
-        reuse_cells=reuse,
-        reuse_cost=None if reuse is None else reuse * reuse_price,
-        reuse_cells_at_most=limit,
+        task=task.name,
         scratch_cells=scratch,
         scratch_cost=scratch * most_cost / most if most else 0.0,
         scratch_cells_at_most=most,
         scratch_cost_at_most=most_cost,
-        reuse_rate=rate,
         basis=f"reused: {basis}; from scratch: {scratch_basis}",
         currency=cells.currency,
+        reuse_cells=reuse,
+        reuse_cost=None if reuse is None else reuse * reuse_price,
+        reuse_cells_at_most=limit,
+        reuse_rate=rate,
     )
 
 
@@ -320,15 +298,10 @@ def _every(cells: Cells) -> tuple[Ints, Ints]:
     return np.arange(cells.n_examples), np.arange(cells.n_features)
 
 
-def _of_route(history: Sequence[tuple[Route, Receipt]], reused: bool) -> list[Receipt]:
-    return [receipt for route, receipt in history if (route == "reused") == reused][-10:]
-
-
 def _reuse(
-    expected: Expected, known: int, history: Sequence[tuple[Route, Receipt]], cells: Cells
+    expected: Expected, known: int, receipts: Sequence[Receipt], cells: Cells
 ) -> tuple[int | None, float, str]:
-    """Likely cells, the price of one, and where that comes from."""
-    receipts = _of_route(history, reused=True)
+    """Likely cells, the price of one, and where that comes from; as the latest reused tasks."""
     if receipts:
         asked = np.array([r.cells + r.reused_cells for r in receipts], dtype=np.float64)
         if expected.grows_with_examples:
@@ -343,19 +316,6 @@ def _reuse(
     features = list(expected.reused_features) or slice(None)
     price = float(cells.prices[features].mean())
     return round(expected.reused * cells.n_examples), price, "from the stored metafeatures alone"
-
-
-def _scratch_share(
-    expected: Expected, history: Sequence[tuple[Route, Receipt]]
-) -> tuple[float, str]:
-    """The share of the table that scratch is likely to buy."""
-    if expected.buys_everything:
-        return 1.0, "every cell"
-    receipts = _of_route(history, reused=False)
-    if not receipts:
-        return 1.0, "every cell, until a task has shown better"
-    shares = [(r.cells + r.reused_cells) / (r.n_examples * r.n_features) for r in receipts]
-    return float(np.mean(shares)), f"as the last {len(receipts)} tasks that were not reused"
 
 
 def refuse_without_limit(
@@ -407,11 +367,7 @@ def say_share(task: OpenTask, names: Sequence[str]) -> None:
 
 
 def _rehearse(
-    family: AnyFamily,
-    representation: Representation,
-    task: OpenTask,
-    prices: PricesLike,
-    tells: float = 0.4,
+    state: LifetimeState, task: OpenTask, tells: float = 0.4
 ) -> tuple[Receipt, Source, float]:
     """Learn a task that was opened, from made-up values, in a ledger of its own.
 
@@ -422,6 +378,7 @@ def _rehearse(
     allowed, currency, spend = task.cells.allowance, task.cells.currency, task.cells.spend
     ledger = Ledger(MemoryStore().book("rehearsal", {}, {}), None)
     column, played = _drawn_by(task, tells), task.source
+    prices = state.prices_of(task.source, task.features.needed(task.source))
     if isinstance(task.source, CallableSource):
         played = actor = _Actor(task.source, column)
         _own(task, actor, ledger, prices)
@@ -442,7 +399,7 @@ def _rehearse(
     )
     cells.row_seed = task.cells.row_seed
     begun = time.perf_counter()
-    family.use_rep(representation, cells, task.labels)
+    state.family.use_rep(state.now.representation, cells, task.labels)
     return cells.receipt(), played, time.perf_counter() - begun
 
 

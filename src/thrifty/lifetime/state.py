@@ -183,7 +183,14 @@ class LifetimeState:
         self.refresh()
 
     def suppose(self, given: Settings) -> None:
-        """Go on as if these had been given; nothing is written."""
+        """Quote as if these had been given; the store keeps its own, nothing is written.
+
+        >>> import thrifty
+        >>> life = thrifty.Lifetime(prices=2)
+        >>> life._state.suppose(Settings(prices=3))
+        >>> life.quote("t", [[0, 1], [1, 0]] * 5, [0, 1] * 5).cost
+        60.0
+        """
         self.saved.settings, _ = self.settings.after(given)
         self.ledger.budget, self.ledger.budget_now = self.settings.budget, None
 
@@ -236,6 +243,11 @@ class LifetimeState:
         if source is not None and not name:
             return set()
         return self.saved.book.peek(lambda pages: pages.labels_of(name), set())
+
+    def note_label(self, source: Source, name: str) -> None:
+        """Say that a column of a named source is a label: it is no feature of later tasks."""
+        if source.name:
+            self.ledger.book.write(lambda pages: pages.note_label(source.name, name))
 
     def source_of_task(self, X: TableLike, kinds: KindsLike, na: NaLike) -> Source:
         """What a task brought as a source, its categories in the places that past tasks knew."""
@@ -305,9 +317,9 @@ class LifetimeState:
         read = self.ledger.book.read
         return read(lambda pages: owned_by_id(pages, source)), source.name
 
-    def prices_of(self, source: Source) -> PricesLike:
-        """The lifetime's prices without those of other tables' features."""
-        return prices_here(self.settings.prices, source.feature_names)
+    def prices_of(self, source: Source, needed: set[str] | None = None) -> PricesLike:
+        """The lifetime's prices without those of other tables' features, with all ``needed``."""
+        return prices_here(self.settings.prices, source.feature_names, needed)
 
     def values_owned(self, source: Source) -> dict[str, float | str]:
         """What is owned of a source's one example, by feature; NaN is a gap that is known."""

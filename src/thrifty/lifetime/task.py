@@ -36,7 +36,7 @@ from thrifty.lifetime.learned import (
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
 from thrifty.lifetime.state import LifetimeState
-from thrifty.lifetime.transaction import OpenTask, TaskOptions, Transactions
+from thrifty.lifetime.transaction import Brought, OpenTask, TaskOptions, Transactions
 from thrifty.stores.base import LifetimeBook
 from thrifty.stores.lifetime_pages import TaskRow, VersionHead, VersionRow
 from thrifty.stores.pages import SqlPages
@@ -344,7 +344,7 @@ class Task:
             self._state.model(name)  # says which tasks there are
             number = 1 + max((head.number for head in self._heads()), default=1)
             account = f"{name}@{number}"
-            task = self._transactions.open([account], X, [y], said, a_share=False)
+            task = self._transactions.open(Brought([account], X, [y], said), a_share=False)
             refuse_without_limit(task, "update", [name])
             return replace(task, updates=self._present)
 

@@ -21,7 +21,6 @@ from thrifty.cells import Cells, Owned, Receipt, Source
 from thrifty.cells.features import Match
 from thrifty.cells.ledger.meter import PartOwned
 from thrifty.cells.prices.money import minor_units, read_spend
-from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.sources.checks import can_be_stored
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError
@@ -40,10 +39,9 @@ from thrifty.lifetime.feature_matching import (
     kinds_to_keep,
     label_name,
     new_kinds,
-    prices_here,
     read_features,
 )
-from thrifty.lifetime.labelling import LabelCells
+from thrifty.lifetime.labelling import LabelCells, LabelledTask
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily, traits_of
@@ -65,6 +63,25 @@ class TaskOptions:
     sample_weight: object = None
     groups: object = None
     good: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Brought:
+    """What a call brought: rows, the labels of each task (none of a background), what was said."""
+
+    names: Sequence[str]
+    X: TableLike
+    columns: Sequence[LabelsLike]
+    said: TaskOptions = TaskOptions()
+    #: whether several tasks share the rows, of which some may lack a label
+    together: bool = False
+    #: where an oracle was asked for the labels: rows lack one on purpose
+    bought: LabelledTask | None = None
+
+    @property
+    def label_cells(self) -> LabelCells | None:
+        """Where the labels were bought."""
+        return None if self.bought is None else self.bought.cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,24 +150,12 @@ class Transactions:
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
-    def open(
-        self,
-        names: Sequence[str],
-        X: TableLike,
-        columns: Sequence[LabelsLike],
-        said: TaskOptions,
-        *,
-        together: bool = False,
-        quiet: bool = False,
-        to_buy: bool = True,
-        a_share: bool = True,
-    ) -> OpenTask:
+    def open(self, brought: Brought, *, to_buy: bool = True, a_share: bool = True) -> OpenTask:
         """Check what a user brought, and open a reader to it.
 
-        ``columns``: the labels; none of a background. ``together``: those of several tasks, of
-        which rows may lack some. ``quiet``: labels lack on purpose. ``a_share``: where nothing has
-        a price and nothing was said, a tenth may be read.
+        ``a_share``: where nothing has a price and nothing was said, a tenth may be read.
         """
+        names, X, columns, said = brought.names, brought.X, brought.columns, brought.said
         state, now, name = self._state, self._state.now, names[0]
         settings = state.settings
         can_be_stored(list(names), "name of a task")
@@ -167,12 +172,12 @@ class Transactions:
         self._no_gaps(matched.match)
         codes = with_na(read_na(said.na), source.gaps)
         n = source.n_examples
-        labels, rows = self._labels(names, X, columns, source, said, together, quiet)
+        labels, rows = self._labels(brought, source)
         if rows is not None:
             source = source.of_rows(rows)
         owned, place = state.owned_of(X, source, rows, n)
         state.one_currency(source, owned.count() == 0)
-        prices = self.prices_of(source, matched)
+        prices = state.prices_of(source, matched.needed(source))
 
         def reader(most: float | None) -> Cells:
             cells = Cells(
@@ -202,38 +207,29 @@ class Transactions:
             name, source, labels, matched, cells, owned, place, now, new, codes, limited_by, purges
         )
 
-    def _labels(
-        self,
-        names: Sequence[str],
-        X: TableLike,
-        columns: Sequence[LabelsLike],
-        source: Source,
-        said: TaskOptions,
-        together: bool,
-        quiet: bool,
-    ) -> tuple[Any, Ints | None]:
+    def _labels(self, brought: Brought, source: Source) -> tuple[Any, Ints | None]:
         """In the family's own form; and which rows have one, where some have none."""
-        family, n = self._state.family, source.n_examples
-        brought: list[Any]
-        *brought, weights, groups = (
-            None if one is None else aligned_labels(X, labels_of_kept(one, source.kept))
-            for one in (*columns, said.sample_weight, said.groups)
+        family, n, said = self._state.family, source.n_examples, brought.said
+        columns: list[Any]
+        *columns, weights, groups = (
+            None if one is None else aligned_labels(brought.X, labels_of_kept(one, source.kept))
+            for one in (*brought.columns, said.sample_weight, said.groups)
         )
-        if together:
-            every = zip(names, brought)
+        if brought.together:
+            every = zip(brought.names, columns)
             return [read_partly(y, n, name, family.read_labels) for name, y in every], None
-        if not brought:
+        if not columns:
             return None, None
-        known, rows = known_labels(brought[0])
+        known, rows = known_labels(columns[0])
         labels = family.read_labels(known)
-        n_labels = len(labels) if rows is None else len(brought[0])
+        n_labels = len(labels) if rows is None else len(columns[0])
         if n_labels != n:
             raise BadInput(
                 f"y must hold one label per example; X has {n} examples and y has {n_labels} "
                 "labels."
             )
-        if rows is not None and not quiet:
-            say_left_out(names[0], rows, n)
+        if rows is not None and brought.bought is None:
+            say_left_out(brought.names[0], rows, n)
         if weights is None is groups:
             return labels, rows
         return with_rows(labels, rows, read_row_weights(weights, n), read_groups(groups, n))
@@ -261,11 +257,6 @@ class Transactions:
         # the paper's families take what their algorithm needs of a table that is there
         return "nobody" if stops or not source.free else "user"
 
-    def prices_of(self, source: Source, matched: TaskFeatures) -> PricesLike:
-        """The lifetime's prices of what a source offers."""
-        offered = source.feature_names if matched.match is None else matched.names
-        return prices_here(self._state.settings.prices, source.feature_names, set(offered))
-
     def open_again(self, task: OpenTask) -> Cells:
         """A reader to what is owned of a task's rows by now; nothing can be bought through it."""
         source = task.source
@@ -276,7 +267,7 @@ class Transactions:
             owned = owned.by_now()
         return Cells(
             source,
-            self.prices_of(source, task.features),
+            self._state.prices_of(source, task.features.needed(source)),
             match=task.features.match,
             owned=owned,
             ledger=self._state.ledger_for(source),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.report.pages import report_page
 from thrifty.report.pictures import Picture, pictures_of, save_pictures
 from thrifty.report.view import LifetimeView, TaskView, read_store, view_of

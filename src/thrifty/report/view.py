@@ -22,8 +22,9 @@ from thrifty.cells.ledger.ledger import OpenPurchase
 from thrifty.cells.ledger.owner import is_alive
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.prices.money import to_units
-from thrifty.lifetime import Learned, Lifetime
-from thrifty.lifetime.bill import bill_lines
+from thrifty.lifetime.bill import bill_lines, lines_beside
+from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.lifetime.outcomes import Monitor, read_monitors
 from thrifty.models import ModelClassifier, ModelRegressor
 from thrifty.models.estimators.classifier import quality_words
@@ -309,7 +310,7 @@ def view_of(
     names, balance, ledger = life._state.now.features or (), life.balance(), _ledger(life)
     beside = [
         {**row, "route": "in progress"} if row["task"] in ledger.running else row
-        for row in life._rows_beside()
+        for row in lines_beside(life._state)
     ]
     return LifetimeView(
         title=title,

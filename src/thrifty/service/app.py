@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from thrifty.cells.sources.checks import can_be_stored
 from thrifty.errors import BadInput, BudgetExceeded, ChangedValue, ThriftyError, UnknownTask
-from thrifty.lifetime import Lifetime
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.report.dashboard import listen
 from thrifty.service.interview import Interviews, Row
 from thrifty.stopping import Sure

@@ -25,7 +25,8 @@ from thrifty.cells.ledger.categories import place_of
 from thrifty.cells.sources.callable import CallableSource, CallLimits
 from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks
-from thrifty.lifetime import Lifetime, Prediction
+from thrifty.lifetime.lifetime import Lifetime
+from thrifty.lifetime.prediction import Prediction
 from thrifty.lifetime.prediction_runs import PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState

@@ -12,7 +12,8 @@ import os
 import shlex
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -107,18 +108,57 @@ class Store(ABC):
 class Connected(Store):
     """A store with a connection, which threads share under a lock and forks leave alone."""
 
-    wait: float
-    read_only: bool
+    #: what stands in a statement for a value
+    _mark = "?"
 
-    def __init__(self) -> None:
+    def __init__(self, wait: float, read_only: bool) -> None:
+        self.wait, self.read_only = wait, read_only
         self._lock = threading.RLock()
         self._connection: Any = None
         self._pid = 0
         _connected.add(self)
 
+    @staticmethod
+    def _fetched(cursor: Any) -> list[SqlRow]:
+        return list(cursor)
+
+    def _pages(self, connection: Any, lifetime: int) -> SqlPages:
+        def run(sql: str, parameters: Sequence[object] = ()) -> list[SqlRow]:
+            return self._fetched(connection.execute(sql.replace("?", self._mark), parameters))
+
+        def many(sql: str, rows: Iterable[Sequence[object]]) -> None:
+            connection.cursor().executemany(sql.replace("?", self._mark), rows)
+
+        return SqlPages(run, many, lifetime)
+
+    def _in_one(
+        self, connection: Any, begin: str, lifetime: int, work: Callable[[SqlPages], T]
+    ) -> T:
+        """Run work in one transaction."""
+        connection.execute(begin)
+        try:
+            result = work(self._pages(connection, lifetime))
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(*self._errors()):
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    @abstractmethod
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """What the database raises."""
+
     def _refuse_to_write(self) -> None:
         if self.read_only:
             raise StoreUnwritable(f"{self!r} was opened read-only; open it for writing.")
+
+    def close(self) -> None:
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None and self._pid == os.getpid():
+                with suppress(*self._errors()):
+                    connection.close()
 
     def after_fork(self) -> None:
         """In a forked child the parent's connection is neither used nor closed."""

@@ -553,6 +553,10 @@ class LifetimePages(Statements):
         key: dict[str, object] = {"task": task, "version": version}
         self._put("references_left_out", key, block=pack_arrays(arrays))
 
+    def drop_references(self, task: str) -> None:
+        """A model was fitted again: what it says of held-out rows is worked out anew."""
+        self._drop("references_left_out", task=task)
+
     def reference(self, task: str, version: int) -> dict[str, AnyArray] | None:
         """The inverse; None where it was never worked out."""
         return self._block("references_left_out", task, version)

@@ -7,11 +7,10 @@ again: the ledger's are written so that running them twice is the same as runnin
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from thrifty.cells.ledger.answers import redacted
@@ -67,8 +66,8 @@ class PostgresStore(Connected):
     """
 
     def __init__(self, url: str, *, wait: float = 60.0, read_only: bool = False) -> None:
-        super().__init__()
-        self._url, self.wait, self.read_only = url, wait, read_only
+        super().__init__(wait, read_only)
+        self._url = url
         self.place = _without_password(url)
         self._psycopg = needed("psycopg", "a PostgreSQL store", "postgres")
         self._again_and_again(lambda _: None)  # a server that is just restarting is waited for
@@ -76,16 +75,21 @@ class PostgresStore(Connected):
     def __repr__(self) -> str:
         return f"PostgresStore({_without_password(self._url)!r})"
 
+    _mark = "%s"
     _connection: Connection | None
 
     # -- opening ------------------------------------------------------------------------------
 
+    @staticmethod
+    def _fetched(cursor: Any) -> list[SqlRow]:
+        return list(cursor.fetchall()) if cursor.description is not None else []
+
     def _open(self) -> Connection:
-        connection = self._connection
-        if connection is not None and self._pid == os.getpid() and not connection.closed:
-            return connection
-        self._connection = None
-        connection = self._new_connection()
+        there = self._connection
+        if there is not None and self._pid == os.getpid() and not there.closed:
+            return there
+        self._connection, connect = None, self._psycopg.connect
+        connection: Connection = connect(self._url, autocommit=True, connect_timeout=10)
         # Whatever the server's or the role's defaults are: ours are said.
         access = "READ ONLY" if self.read_only else "READ WRITE"
         connection.execute(
@@ -96,10 +100,6 @@ class PostgresStore(Connected):
         self._prepare(connection)
         self._connection, self._pid = connection, os.getpid()
         return connection
-
-    def _new_connection(self) -> Connection:
-        made: Connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
-        return made
 
     def _prepare(self, connection: Connection) -> None:
         version = self._version(connection)
@@ -117,7 +117,7 @@ class PostgresStore(Connected):
                 connection.execute(
                     "CREATE TABLE thrifty_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
                 )
-            bring_up(_pages(connection, 0)._run, at, _SPELLING)
+            bring_up(self._pages(connection, 0)._run, at, _SPELLING)
             connection.execute(
                 "INSERT INTO thrifty_meta (key, value) VALUES ('schema', %s) "
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -168,24 +168,11 @@ class PostgresStore(Connected):
             return work(pages)
 
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
-        return self._again_and_again(lambda c: self._transaction(c, begin, lifetime, locked))
+        return self._again_and_again(lambda c: self._in_one(c, begin, lifetime, locked))
 
     def read(self, lifetime: int, work: Callable[[SqlPages], T]) -> T:
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        return self._again_and_again(lambda c: self._transaction(c, begin, lifetime, work))
-
-    def _transaction(
-        self, connection: Connection, begin: str, lifetime: int, work: Callable[[SqlPages], T]
-    ) -> T:
-        connection.execute(begin)
-        try:
-            result = work(_pages(connection, lifetime))
-            connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(self._psycopg.Error):
-                connection.execute("ROLLBACK")
-            raise
-        return result
+        return self._again_and_again(lambda c: self._in_one(c, begin, lifetime, work))
 
     def _again_and_again(self, attempt: Callable[[Connection], T]) -> T:
         """Run a transaction, again where the server went away, for as long as we may wait."""
@@ -199,7 +186,7 @@ class PostgresStore(Connected):
                     # The driver's own words may hold a password: they do not go into a traceback.
                     hidden = redacted(str(error)) != str(error)
                     raise self._explained(error) from (None if hidden else error)
-                self._drop()
+                self.close()
                 time.sleep(0.1)
 
     def _went_away(self, error: BaseException) -> bool:
@@ -215,11 +202,8 @@ class PostgresStore(Connected):
             return False
         return connection is None or bool(connection.closed or connection.broken)
 
-    def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None and self._pid == os.getpid():
-            with contextlib.suppress(self._psycopg.Error):
-                connection.close()
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (self._psycopg.Error,)
 
     def _explained(self, error: Exception) -> StoreError:
         text = redacted(str(error)).strip()
@@ -243,22 +227,6 @@ class PostgresStore(Connected):
                 connection.execute(f"VACUUM (FULL) {table}")
 
         self._again_and_again(work)
-
-    def close(self) -> None:
-        with self._lock:
-            self._drop()
-
-
-def _pages(connection: Connection, lifetime: int) -> SqlPages:
-    def run(sql: str, parameters: Sequence[object] = ()) -> list[SqlRow]:
-        cursor = connection.execute(sql.replace("?", "%s"), parameters)
-        return list(cursor.fetchall()) if cursor.description is not None else []
-
-    def many(sql: str, rows: Iterable[Sequence[object]]) -> None:
-        with connection.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s"), rows)
-
-    return SqlPages(run, many, lifetime)
 
 
 def _without_password(url: str) -> str:

@@ -12,14 +12,13 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote_from_bytes
 
 from thrifty.errors import NotAStore, StoreBusy, StoreError, StoreUnwritable
 from thrifty.stores.base import Connected
-from thrifty.stores.lifetime_pages import SqlRow
 from thrifty.stores.pages import SqlPages
 from thrifty.stores.schema import LATEST, bring_up, check_schema
 
@@ -57,8 +56,8 @@ class SQLiteStore(Connected):
     def __init__(
         self, path: str | os.PathLike[str], *, wait: float = 120.0, read_only: bool = False
     ) -> None:
-        super().__init__()
-        self.path, self.wait, self.read_only = Path(path), wait, read_only
+        super().__init__(wait, read_only)
+        self.path = Path(path)
         self.place = str(self.path)
         self._begin()
 
@@ -126,7 +125,8 @@ class SQLiteStore(Connected):
         try:
             return self._version_now(connection)
         finally:
-            self._roll_back(connection)
+            with contextlib.suppress(*self._errors()):
+                connection.execute("ROLLBACK")
 
     def _version_now(self, connection: sqlite3.Connection) -> int:
         run = connection.execute
@@ -151,18 +151,14 @@ class SQLiteStore(Connected):
         return check_schema(version, str(self.path))
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
-        run = connection.execute
-        run("BEGIN IMMEDIATE")
-        try:
+        def work(pages: SqlPages) -> None:
             at = self._version_now(connection)  # another process may have done it meanwhile
             if at < LATEST:
-                bring_up(lambda sql, given=(): list(run(sql, given)), at, _SPELLING)
-                run(f"PRAGMA application_id = {APPLICATION}")
-                run(f"PRAGMA user_version = {LATEST}")
-            run("COMMIT")
-        except BaseException:
-            self._roll_back(connection)
-            raise
+                bring_up(pages._run, at, _SPELLING)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {LATEST}")
+
+        self._in_one(connection, "BEGIN IMMEDIATE", 0, work)
 
     # -- transactions -------------------------------------------------------------------------
 
@@ -177,34 +173,13 @@ class SQLiteStore(Connected):
         with self._lock:
             connection = self._open()
             try:
-                connection.execute(begin)
-                try:
-                    result = work(self._pages(connection, lifetime))
-                    connection.execute("COMMIT")
-                except BaseException:
-                    self._roll_back(connection)
-                    raise
-                return result
+                return self._in_one(connection, begin, lifetime, work)
             except self._errors() as error:
                 raise self._explained(error) from error
-
-    @staticmethod
-    def _pages(connection: sqlite3.Connection, lifetime: int) -> SqlPages:
-        def run(sql: str, parameters: Sequence[object] = ()) -> list[SqlRow]:
-            return list(connection.execute(sql, parameters))
-
-        def many(sql: str, rows: Iterable[Sequence[object]]) -> None:
-            connection.executemany(sql, rows)
-
-        return SqlPages(run, many, lifetime)
 
     def _errors(self) -> tuple[type[Exception], ...]:
         # UnicodeError and OverflowError: text that is none, a number beyond 64 bits
         return (sqlite3.Error, OSError, UnicodeError, OverflowError)
-
-    def _roll_back(self, connection: sqlite3.Connection) -> None:
-        with contextlib.suppress(*self._errors()):
-            connection.execute("ROLLBACK")
 
     def _explained(self, error: Exception) -> StoreError:
         text = str(error).lower()
@@ -233,12 +208,6 @@ class SQLiteStore(Connected):
             connection = self._open()
             connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("VACUUM")
-
-    def close(self) -> None:
-        with self._lock:
-            if self._connection is not None and self._pid == os.getpid():
-                self._connection.close()
-            self._connection = None
 
 
 _MAKING = threading.Lock()

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Budget, Cells, Source
 from thrifty.errors import BadParameter, ThriftyError
-from thrifty.lifetime import Learned, Lifetime
+from thrifty.lifetime.learned import Learned
+from thrifty.lifetime.lifetime import Lifetime
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.typing import AnyArray, Json, LabelsLike, TableLike
 
