@@ -29,7 +29,7 @@ from thrifty.models.asking.ladder import (
     ladder_of,
     tables_together,
 )
-from thrifty.models.asking.order import Order, find_order
+from thrifty.models.asking.order import find_order
 from thrifty.models.asking.own_order import own_order
 from thrifty.models.asking.stored import fingerprint, ladder_from_dict, ladder_to_dict
 from thrifty.models.asking.walk import Walk
@@ -193,44 +193,47 @@ def ladder_for(
     for all rows.
     """
     kept = models[0]._ladders if kept is None else kept
-    about = _prices_of(models, cells)
+    about = (*_prices_of(models, cells), *weights)
     if about not in kept:
-        data = _kept_or_made(models, weights, about, lambda: _made(models, cells, weights))
-        kept[about] = data
-    found = kept[about]
-    if one_order and found.tasks[0].chooser is not None:
-        return ladder_of(found.tasks[0].fixed)
-    return found
+        made: list[Ladder] = []
+
+        def make() -> Json | None:
+            made.append(_made(models, cells, weights))
+            return ladder_to_dict(made[0])
+
+        data = _from_store(models, [model.table_ for model in models], about, make)
+        # as a store keeps it: the same bits in memory and reopened
+        found = None if data is None else ladder_from_dict(data)
+        if found is None and not made:  # of an earlier version
+            make()
+        kept[about] = found or made[0]
+    if one_order and kept[about].tasks[0].chooser is not None:
+        return ladder_of(kept[about].tasks[0].fixed)
+    return kept[about]
 
 
-def _kept_or_made(
+def _from_store(
     models: Sequence[AsksInOrder],
-    weights: Sequence[float],
+    tables: Sequence[Table],
     about: object,
-    make: Callable[[], Ladder],
-) -> Ladder:
+    make: Callable[[], Json | None],
+) -> JsonLike | None:
+    """What is kept of tables, or made and kept."""
     keeper = models[0]._keeper
-    name = fingerprint([m.table_ for m in models], weights, about, [m.estimator for m in models])
+    name = fingerprint(tables, about, [model.estimator for model in models])
     data = None if keeper is None else keeper.get(name)
-    found = None if data is None else ladder_from_dict(data)
-    if found is not None:
-        return found
-    # Small fits: more threads than one only wait for each other.
-    with in_one_thread():
+    if data is not None:
+        return data
+    with in_one_thread():  # small fits: more threads than one only wait for each other
         made = make()
-    data = ladder_to_dict(made)
-    if keeper is not None and data is not None:
-        keeper.put(name, data)
-    # as a store keeps it: the same bits in memory and reopened
-    return made if data is None else ladder_from_dict(data) or made
+    if keeper is not None and made is not None:
+        keeper.put(name, made)
+    return made
 
 
 def _made(models: Sequence[AsksInOrder], cells: Cells, weights: Sequence[float]) -> Ladder:
-    seed, price, choose = (
-        models[0].random_state or 0,
-        cells.price_between,
-        _choose(models, cells, weights),
-    )
+    choose, seed = _choose(models, cells, weights), models[0].random_state or 0
+    price = cells.price_between
     tables: list[Table] | None = [model.table_ for model in models]
     if len(models) > 1:
         tables = tables_together([model.table_ for model in models])
@@ -246,16 +249,8 @@ def _made(models: Sequence[AsksInOrder], cells: Cells, weights: Sequence[float])
 def _choose(
     models: Sequence[AsksInOrder], cells: Cells, weights: Sequence[float] = (1.0,)
 ) -> Choose:
-    def choose(tables: Sequence[Table]) -> Order:
-        return find_order(
-            tables,
-            cells.price_between,
-            cells.orders,
-            weights=weights,
-            seed=models[0].random_state or 0,
-        )
-
-    return choose
+    seed, price, orders = models[0].random_state or 0, cells.price_between, cells.orders
+    return lambda tables: find_order(tables, price, orders, weights=weights, seed=seed)
 
 
 def _prices_of(models: Sequence[AsksInOrder], cells: Cells) -> tuple[object, ...]:
@@ -341,29 +336,21 @@ def enough_of(
 
 def _shortened(models: Sequence[AsksInOrder], features: Sequence[int]) -> list[Asks]:
     """The whole fits on some features; from the store, or made and kept there."""
-    tables, keeper = [], models[0]._keeper
+    tables, seed = [], models[0].random_state or 0
     for model in models:
         place = {f: j for j, f in enumerate(model.table_.features.tolist())}
         which = [place[f] for f in features if f in place]
         tables.append(model.table_.of_features(np.array(which, dtype=np.int64)))
-    estimators = [model.estimator for model in models]
-    name = fingerprint(tables, [1.0] * len(tables), "enough", estimators)
-    data = None if keeper is None else keeper.get(name)
-    fits: list[Fitted | None] = [None] * len(models)
-    if data is not None:
-        fits = [fitted_from_dict(one) for one in data["models"]]
-    elif all(estimator is None for estimator in estimators):
-        with in_one_thread():
-            made = [
-                fitted.to_dict()
-                for fitted, _ in fit_tables(tables, None, models[0].random_state or 0)
-            ]
-        if keeper is not None:
-            keeper.put(name, {"models": made})
-        fits = [fitted_from_dict(one) for one in made if one is not None]
-    found: list[Asks] = []
-    for model, table, fitted in zip(models, tables, fits):
+
+    def make() -> Json | None:
+        if any(model.estimator is not None for model in models):
+            return None
+        return {"models": [fitted.to_dict() for fitted, _ in fit_tables(tables, None, seed)]}
+
+    data, found = _from_store(models, tables, "enough", make), list[Asks]()
+    for t, (model, table) in enumerate(zip(models, tables)):
+        fitted = None if data is None else fitted_from_dict(data["models"][t])
         if fitted is None:  # a user's, or of an earlier version
-            fitted = fit_table(table, model.estimator, seed=model.random_state or 0)
+            fitted = fit_table(table, model.estimator, seed=seed)
         found.append(Enough(model, model.around(table, fitted)))
     return found

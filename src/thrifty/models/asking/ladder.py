@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -469,60 +470,48 @@ def in_turn(own: Sequence[Prefixes]) -> Ladder:
 
 
 def tables_together(tables: Sequence[Table]) -> list[Table] | None:
-    """Each task's table over features that were bought together for all; None: too little.
+    """Each task's table over cells that were bought together for all; None: too little.
 
     Rows are the same where their examples have the same ids, or where the tasks were learned from
-    the same rows at once; what one task bought of a row another may use. Features join in the order
-    of how often they were bought; of the blocks that so come about, the one with the most cells
-    over all tasks whose classes all have rows enough in it.
+    the same rows at once; what one task bought of a row another may use.
     """
     keys = _keys(tables)
     if keys is None:
         return None
-    every = np.unique(np.concatenate([key[key != 0] for key in keys]))
-    features = np.unique(np.concatenate([t.features for t in tables]))
-    values, sizes = np.full((len(every), len(features)), np.nan), dict[int, int]()
-    bought = np.zeros(values.shape, dtype=bool)
-    rows = [np.flatnonzero(key != 0) for key in keys]
-    at = [np.searchsorted(every, key[some]) for key, some in zip(keys, rows)]
-    for table, some, there in zip(tables, rows, at):
-        for j, f in enumerate(table.features.tolist()):
-            here, column = table.bought[some, j], int(np.searchsorted(features, f))
-            values[there[here], column] = table.values[some, j][here]
-            bought[there[here], column] = True
-            sizes[f] = table.categories[j] if table.categories else 0
-    labels = [table.labels[some] for table, some in zip(tables, rows)]
-    best: tuple[int, Ints] | None = None
-    order = np.argsort(-sum(bought[there].sum(axis=0) for there in at), kind="stable")
-    for j in range(1, len(order) + 1):
-        whole = np.asarray(bought[:, order[:j]].all(axis=1))
-        counts = [
-            [(y[whole[there]] == c).sum() for c in np.unique(y)] for y, there in zip(labels, at)
-        ]
-        if min(min(each) for each in counts) < _ENOUGH:
-            break
-        cells = j * sum(map(sum, counts))
-        if best is None or cells >= best[0]:
-            best = cells, np.sort(order[:j])
-    if best is None or len(best[1]) < 2:
-        return None
-    whole = np.asarray(bought[:, best[1]].all(axis=1))
-    told = [sizes[f] for f in features[best[1]].tolist()]
-    found = []
-    for table, some, there in zip(tables, rows, at):
-        here = whole[there]
-        block = values[np.ix_(there[here], best[1])]
-        part = replace(
-            table.of_rows(some[here]),
-            features=features[best[1]],
-            values=block,
-            bought=np.ones(block.shape, dtype=bool),
+    known = reduce(np.intersect1d, keys)
+    known = known[known != 0]
+    rows = [np.argsort(key)[np.searchsorted(np.sort(key), known)] for key in keys]
+    features = np.unique(np.concatenate([table.features for table in tables]))
+    values = np.full((len(known), len(features)), np.nan)
+    bought, sizes = np.zeros(values.shape, dtype=bool), [0] * len(features)
+    for table, some in zip(tables, rows):
+        for j, column in enumerate(np.searchsorted(features, table.features).tolist()):
+            here = table.bought[some, j]
+            values[here, column] = table.values[some[here], j]
+            bought[:, column] |= here
+            sizes[column] = table.categories[j] if table.categories else 0
+    joined = [
+        replace(
+            table.of_rows(some).weighing_as(table),
+            features=features,
+            values=values,
+            bought=bought,
             background=None,
             first=0,
-            categories=tuple(told) if any(told) else (),
+            categories=tuple(sizes) if any(sizes) else (),
         )
-        found.append(part.weighing_as(table))
-    return found
+        for table, some in zip(tables, rows)
+    ]
+    found = [table.block() for table in joined]
+    for block, table in zip(found, tables):
+        counts = np.unique(block.labels, return_counts=True)[1]
+        if table.labels.dtype.kind == "f":
+            counts = np.array([block.n_rows])
+        elif len(counts) < len(np.unique(table.labels)):
+            return None
+        if counts.min(initial=block.n_rows) < _ENOUGH:
+            return None
+    return found if found[0].width > 1 else None
 
 
 def _keys(tables: Sequence[Table]) -> list[AnyArray] | None:

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
+from sklearn.cluster import KMeans
 
 from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.errors import StoreError
@@ -401,16 +402,6 @@ def _spreading(bins: Sequence[Bins]) -> Floats:
 
 def _alike(places: Floats, n_groups: int, rng: np.random.Generator) -> Floats:
     """(rows, groups) to begin with: k-means on the places of values among a feature's bins."""
-    chosen = [int(rng.integers(len(places)))]
-    for _ in range(n_groups - 1):
-        away = np.min([((places - places[i]) ** 2).sum(axis=1) for i in chosen], axis=0)
-        if away.sum() <= 0:
-            break
-        chosen.append(int(rng.choice(len(places), p=away / away.sum())))
-    centres, member = places[chosen], np.ones((len(places), 1))
-    for _ in range(8):
-        near = ((places[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
-        member = np.eye(len(centres))[near]
-        count = member.sum(axis=0)[:, None]
-        centres = np.where(count > 0, member.T @ places / np.maximum(count, 1), centres)
-    return member
+    n_groups = min(n_groups, len(np.unique(places, axis=0)))
+    groups = KMeans(n_groups, n_init=1, random_state=int(rng.integers(2**31)))
+    return np.asarray(np.eye(n_groups)[groups.fit_predict(places)])

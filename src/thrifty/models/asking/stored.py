@@ -21,18 +21,12 @@ from thrifty.typing import Floats, Json, JsonLike
 _FORMAT = "ladder 2"
 
 
-def fingerprint(
-    tables: Sequence[Table],
-    weights: Sequence[float],
-    signature: object,
-    estimators: Sequence[object],
-) -> str:
-    """A name for prefixes: of these tables, at these prices, with these estimators.
+def fingerprint(tables: Sequence[Table], about: object, estimators: Sequence[object]) -> str:
+    """A name for what is made of these tables with these estimators, at these prices for instance.
 
     >>> one = Table(np.arange(1), np.arange(2), np.zeros((2, 1)), np.ones((2, 1), bool),
     ...             np.ones(2), np.arange(2))
-    >>> same = [fingerprint([one], [1.0], (price,), [None]) for price in (1.0, 2.0)]
-    >>> same[0] == same[1]
+    >>> fingerprint([one], (1.0,), [None]) == fingerprint([one], (2.0,), [None])
     False
     """
     made = hashlib.blake2b(digest_size=16)
@@ -42,7 +36,7 @@ def fingerprint(
             made.update(np.ascontiguousarray(part).tobytes())
         each = [f"{weight:.6g}" for weight in table.weights.tolist()]  # as a store has them
         told.append((each, table.labels.tolist(), repr(estimator)))
-    made.update(repr((_FORMAT, told, list(weights), signature)).encode())
+    made.update(repr((_FORMAT, told, about)).encode())
     return made.hexdigest()
 
 
