@@ -20,7 +20,7 @@ from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning
 from thrifty.lifetime.outcomes import Outcomes
 from thrifty.lifetime.prediction import JointPrediction, Prediction
-from thrifty.lifetime.prediction_runs import PredictionRuns, distinct
+from thrifty.lifetime.prediction_runs import HowFar, PredictionRuns, distinct
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote
 from thrifty.lifetime.state import LifetimeState
@@ -551,15 +551,14 @@ class Lifetime:
             )
         if not isinstance(name, str):
             models = {one: self[one].model for one in distinct(name)}
-            return self._runs.predict_jointly(models, X, stop, spend, per_row, weights)
+            return self._runs.predict_jointly(models, X, HowFar(stop, spend, per_row, weights))
         if weights is not None:
             raise BadParameter("weights are for several tasks: predict([names], X, weights=).")
         if isinstance(stop, Mapping):
             raise BadParameter("a mapping of rules is for several tasks; got one name.")
         task = self[name]
-        return self._runs.predict(
-            name, task.model, X, stop, spend, per_row, task._present, missing, tell=True
-        )
+        far = HowFar(stop, spend, per_row)
+        return self._runs.predict(name, task.model, X, far, task._present, missing, tell=True)
 
     def ask(
         self,
@@ -728,7 +727,7 @@ class Lifetime:
         wanted = Promise(agree, precision, recall, of, confidence)
         prediction, (task, _) = None, self._state.named(name)
         if not cascade or task in self:
-            prediction = self._runs.predict(name, self[name].model, X, "auto", None, None)
+            prediction = self._runs.predict(name, self[name].model, X, HowFar())
         state, runs = self._state, self._runs
         return answer(
             state, runs, task, prediction, X, oracle, wanted, spend, random_state, cascade

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from thrifty.errors import BadInput, BadParameter, ThriftyError
 from thrifty.lazy import Asked, Asks
 from thrifty.lifetime.feature_matching import without_lacking
 from thrifty.lifetime.prediction import Prediction
-from thrifty.lifetime.prediction_runs import PredictionRuns, as_limited
+from thrifty.lifetime.prediction_runs import HowFar, PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily
@@ -273,9 +273,7 @@ class PartsAsked:
             self.task,
             self.model,
             source,
-            self.stop,
-            None,
-            self.per_row,
+            HowFar(self.stop, per_row=self.per_row),
             owned=owned or Owned(source.n_examples, source.n_features),
             count=self.count,
         )
@@ -303,7 +301,7 @@ def predict_parts(
     there = [str(name) for name in names if str(name) != asked.id]
     blank, retired = _blank(1, there), doors.settings.retired
     model, lacking = without_lacking(asked.task, asked.model, blank, retired, missing)
-    stop = as_limited(asked.stop, None, asked.per_row)
+    stop: Any = HowFar(asked.stop, per_row=asked.per_row).rule
     if is_auto(stop) and doors.settings.prices is None:
         stop = None  # nothing costs: all of it is read
     job = replace(

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,18 +102,25 @@ def new_account(name: str, kind: str = "prediction") -> str:
     return f"{name} ({kind} {uuid.uuid4().hex[:12]})"
 
 
-def as_limited(stop: Stop, spend: MoneyLike, per_row: MoneyLike) -> Stop:
-    """Where money is limited the limit says how far to ask."""
-    if isinstance(stop, str) and not is_auto(stop):
-        rule_for_models(stop)  # which refuses it
-    return stop if spend is per_row is None or not is_auto(stop) else None
+@dataclass(frozen=True)
+class HowFar:
+    """How far a prediction is to ask: a rule, the most for all rows together, and for each."""
 
+    stop: Stop | Mapping[str, StoppingRule] = "auto"
+    spend: MoneyLike = None
+    per_row: MoneyLike = None
+    weights: Mapping[str, float] | None = None
 
-def _enough_for(model: Asks, cells: Cells) -> Asks:
-    """What asks as far as it is worth; models that walk, or need everything, are that already."""
-    enough = getattr(model, "enough", None)
-    found: Asks = model if enough is None else enough(cells)
-    return found
+    @property
+    def limited(self) -> bool:
+        return not self.spend is self.per_row is None
+
+    @property
+    def rule(self) -> Stop | Mapping[str, StoppingRule]:
+        """Where money is limited the limit says how far to ask."""
+        if isinstance(self.stop, str) and not is_auto(self.stop):
+            rule_for_models(self.stop)  # which refuses it
+        return None if self.limited and is_auto(self.stop) else self.stop
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -160,9 +167,7 @@ class PredictionRuns:
         name: str,
         model: Asks,
         X: TableLike,
-        stop: Stop,
-        spend: MoneyLike,
-        per_row: MoneyLike,
+        far: HowFar,
         version: int = 0,
         missing: str = "warn",
         *,
@@ -176,7 +181,7 @@ class PredictionRuns:
         retired = self._doors.settings.retired
         model, lacking = without_lacking(name, model, X, retired, missing, labels)
         count = bool(version) and not lacking
-        found = self.ask(name, model, X, stop, spend, per_row, count=count, tell=tell)
+        found = self.ask(name, model, X, far, count=count, tell=tell)
         ended, made = found.ended, Prediction(model, found.run.cells, found.asked)
         self.book(found.run, made, version, found.told, lacking, ended is None)
         if ended is not None:
@@ -197,28 +202,22 @@ class PredictionRuns:
         name: str,
         model: Asks,
         X: TableLike,
-        stop: Stop,
-        spend: MoneyLike,
-        per_row: MoneyLike,
+        far: HowFar,
         *,
         owned: Owned | None = None,
         count: bool = False,
         tell: bool = False,
     ) -> Unbooked:
         """The answers of a model through a reader, not booked yet; ``owned``: None looks it up."""
-        said = as_limited(stop, spend, per_row)
-        run = self._open_limited(name, model, X, spend, per_row, repr(said), owned=owned)
         self.remember_for(model)
-        told = _count_inputs(model, run) if count else None
-        with self._left_where_it_fails(run), self._progress.shown(name, run.cells, self._doors):
-            asker, rule = model, None if isinstance(said, str) else said
-            if is_auto(said) and self._costs(run, model):
-                asker = _enough_for(model, run.cells)
-            elif stop is None and tell and spend is per_row is None:
-                self.tell_cost(name, run, model, len(run.rows))
+        with self._asking(name, model, X, far, owned=owned, tell=tell) as (run, rule):
+            told = _count_inputs(model, run) if count else None
+            enough = getattr(model, "enough", None)  # others walk, or need everything
+            asker = enough(run.cells) if is_auto(rule) and enough is not None else model
             asked, ended = ask_within_budget(
-                asker, run.cells, run.rows, stop=rule, spend=run.spend, per_row=run.per_row
-            )
+                asker, run.cells, run.rows, stop=None if is_auto(rule) else rule,
+                spend=run.spend, per_row=run.per_row,
+            )  # fmt: skip
         return Unbooked(run, asked, ended, None if told is None else told.counts)
 
     def book(
@@ -252,28 +251,36 @@ class PredictionRuns:
         made.receipt = self.end(run, made.receipt.promise, lacking, finished=finished, note=note)
 
     def predict_jointly(
-        self,
-        models: Mapping[str, Asks],
-        X: TableLike,
-        stop: Stop | Mapping[str, StoppingRule],
-        spend: MoneyLike,
-        per_row: MoneyLike,
-        weights: Mapping[str, float] | None,
+        self, models: Mapping[str, Asks], X: TableLike, far: HowFar
     ) -> JointPrediction:
         """The answers of several tasks from one pass; see :meth:`thrifty.Lifetime.predict`."""
-        tasks, title = self.together(models, weights), ", ".join(models)
-        said = stop if isinstance(stop, Mapping) else as_limited(stop, spend, per_row)
-        run = self._open_limited(title, tasks, X, spend, per_row, repr(said), repr(weights))
-        with self._left_where_it_fails(run), self._progress.shown(title, run.cells, self._doors):
-            if is_auto(said) and not self._costs(run, tasks):
-                said = None
-            elif stop is None and spend is per_row is None:
-                self.tell_cost(title, run, tasks, len(run.rows))
-            made = tasks.answer(run.cells, run.rows, said, run.spend, run.per_row)
+        tasks = self.together(models, far.weights)
+        with self._asking(", ".join(models), tasks, X, far, tell=True) as (run, rule):
+            made = tasks.answer(run.cells, run.rows, rule, run.spend, run.per_row)
         made.receipt = self.end(run, lacking=tasks.lacking)
         for part in made.values():
             part.receipt = made.receipt
         return made
+
+    @contextmanager
+    def _asking(
+        self,
+        name: str,
+        model: Asks | TasksTogether,
+        X: TableLike,
+        far: HowFar,
+        *,
+        owned: Owned | None = None,
+        tell: bool = False,
+    ) -> Iterator[tuple[Run, Any]]:
+        """A reader, and the rule to ask by; what fails meanwhile is left as it is."""
+        run, rule = self._open_limited(name, model, X, far, owned), far.rule
+        with self._left_where_it_fails(run), self._progress.shown(name, run.cells, self._doors):
+            if is_auto(rule) and not self._costs(run, model):
+                rule = None
+            elif far.stop is None and tell and not far.limited:
+                self.tell_cost(name, run, model, len(run.rows))
+            yield run, rule
 
     def _costs(self, run: Run, model: Asks | TasksTogether) -> bool:
         """Whether some cell that a model may ask for has to be paid; without prices none has."""
@@ -352,19 +359,19 @@ class PredictionRuns:
         name: str,
         model: Asks | TasksTogether,
         X: TableLike,
-        spend: MoneyLike,
-        per_row: MoneyLike,
-        *said: str,
+        far: HowFar,
         owned: Owned | None = None,
     ) -> Run:
-        """A reader of the examples that a model is to predict; ``said``: what else the call says.
+        """A reader of the examples that a model is to predict.
 
         One with a limit that broke off goes on under its account: the limit is that of both.
         """
         features, call = model.features_, ""
         run = self.open(name, model, X, owned=owned)
-        if not run.source.free and not spend is per_row is None:
-            call = call_key(run.cells, name, features, str(spend), str(per_row), *said)
+        if not run.source.free and far.limited:
+            said = [str(far.spend), str(far.per_row), repr(far.rule)]
+            said += [repr(far.weights)] if not hasattr(model, "ask") else []
+            call = call_key(run.cells, name, features, *said)
             earlier = self.broke_off(call)
             if earlier is not None:
                 run = self.open(name, model, X, account=earlier)
@@ -373,8 +380,8 @@ class PredictionRuns:
         def everything() -> float:
             return cells.price_of(rows, features)
 
-        most = read_spend(spend, cells.currency, everything)
-        each = read_spend(per_row, cells.currency, lambda: everything() / len(rows), "per_row")
+        most = read_spend(far.spend, cells.currency, everything)
+        each = read_spend(far.per_row, cells.currency, lambda: everything() / len(rows), "per_row")
         if most is not None:
             run = self.open(name, model, X, most, account=run.account)
         all_owned = not run.source.free and len(run.cells.owned_rows(features)) == len(rows)

@@ -27,7 +27,7 @@ from thrifty.errors import BadInput, ChangedValue, NotBilled, ThriftyError
 from thrifty.lazy import Asks
 from thrifty.lifetime.lifetime import Lifetime
 from thrifty.lifetime.prediction import Prediction
-from thrifty.lifetime.prediction_runs import PredictionRuns
+from thrifty.lifetime.prediction_runs import HowFar, PredictionRuns
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
 from thrifty.stopping import StoppingRule
@@ -273,7 +273,7 @@ class Interviews:
             stop, most = ready[0].stop, ready[0].per_row
             runs, version = self.life._runs, self.life[task]._present
             try:  # what is sent is there: all of it is read where no rule is said
-                found = runs.predict(task, model, form, stop, None, most, version)
+                found = runs.predict(task, model, form, HowFar(stop, per_row=most), version)
             except ThriftyError:
                 if not form.wanted or len(rows) > 1:
                     raise
@@ -292,7 +292,8 @@ class Interviews:
         settings = replace(state.settings, budget=None)
         runs = PredictionRuns(LifetimeState.in_memory(state.family, settings), Progress(False))
         form = Form(rows, model, self.source, rehearsed=True)
-        runs.predict(task, model, form, rows[0].stop, None, rows[0].per_row, missing="ignore")
+        far = HowFar(rows[0].stop, per_row=rows[0].per_row)
+        runs.predict(task, model, form, far, missing="ignore")
         return form.wanted
 
 

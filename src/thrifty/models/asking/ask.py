@@ -154,7 +154,7 @@ def answers_of(models: Sequence[AsksInOrder], walk: Walk) -> list[Asked]:
             p[:, np.asarray(task.classes, dtype=np.int64)] = said
             said = p
         asked = _answer(model, said, rule, why)
-        promise = seen_of(task, rule) if isinstance(rule, SureOf) else ""
+        promise = seen_of(task, rule) if isinstance(rule, Sure | SureOf) else ""
         found.append(replace(asked, promise=promise))
     return found
 

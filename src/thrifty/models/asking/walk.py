@@ -78,7 +78,7 @@ class Walk(Asking):
         self.ladder, self.weights = ladder, weights
         #: rows stop as sure where held-out rows support it
         self.rules = [
-            as_supported(task, rule) if isinstance(rule, Sure) else rule
+            as_supported(task, rule) if type(rule) is Sure else rule
             for task, rule in zip(ladder.tasks, rules)
         ]
         self.place = {int(f): j for j, f in enumerate(self.features)}
@@ -94,10 +94,10 @@ class Walk(Asking):
         if rule is not None and rule.weighs_falls:
             self.falls = expected_falls(first, rule)
         self.hopes = [
-            Hope(task.seen, task.shares, as_supported(task, rule))
-            if isinstance(rule, Sure) and rule.give_up
+            Hope(task.seen, task.shares, rule)
+            if rule is not None and isinstance(said, Sure) and said.give_up
             else None
-            for task, rule in zip(ladder.tasks, rules)
+            for task, rule, said in zip(ladder.tasks, self.rules, rules)
         ]
         #: what everything costs each row, where steps may cost more
         self.whole = cost(np.arange(n_rows), self.features.tolist()) if sold_together else None
