@@ -22,7 +22,7 @@ def test_the_table_of_factorials_grows_by_doubling():
 
 
 def test_compiling_is_said_once(capsys, monkeypatch):
-    monkeypatch.setattr(jit, "_kernel", lambda happened: happened)
+    monkeypatch.setattr(jit, "_is_ours", bool)
     monkeypatch.setattr(jit, "_first_on_this_machine", lambda: True)
     heard = []
     monkeypatch.setattr("numba.core.event.register", lambda what, listener: heard.append(listener))

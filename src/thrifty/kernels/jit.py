@@ -27,6 +27,8 @@ Compiled: TypeAlias = Any
 
 F = TypeVar("F", bound=Callable[..., object])
 
+_COMPILING = "thrifty: compiling kernels for this processor (once, then kept on disk)\n"
+
 #: one thread at a time puts compiled functions in place
 _LOCK = RLock()
 
@@ -90,24 +92,20 @@ def _show_compiling() -> None:
     from numba.core import event
 
     class Compiling(event.Listener):
-        """Says on stderr that kernels are compiled; names each where the line can be rewritten."""
+        """Says on stderr that kernels are compiled."""
 
         told = False
 
         def on_start(self, happened: object) -> None:
-            name = _kernel(happened)
-            if name is not None and not self.told:
-                self.told = True
-                if _first_on_this_machine():
-                    _say(
-                        "thrifty: compiling kernels for this processor (once, then kept on disk)\n"
-                    )
-            if name is not None and _can_rewrite():
-                _say(f"\r\033[K  {name} ...")
+            if self.told or not _is_ours(happened):
+                return
+            self.told = True
+            if _first_on_this_machine() and sys.stderr is not None:
+                sys.stderr.write(_COMPILING)
+                sys.stderr.flush()
 
         def on_end(self, happened: object) -> None:
-            if _kernel(happened) is not None and _can_rewrite():
-                _say("\r\033[K")
+            """Nothing is said."""
 
     listen: Compiled = event.register
     listen("numba:compile", Compiling())
@@ -121,7 +119,7 @@ def _first_on_this_machine() -> bool:
     import numba
 
     version = sys.modules["thrifty"].__version__  # kernels import nothing of the package
-    kept = getattr(numba.njit(cache=True)(_say), "_cache", None)
+    kept = getattr(numba.njit(cache=True)(_is_ours), "_cache", None)
     place = getattr(kept, "cache_path", None)
     if place is None:
         return True
@@ -134,18 +132,7 @@ def _first_on_this_machine() -> bool:
     return True
 
 
-def _kernel(happened: Compiled) -> str | None:
-    """The name of one of our kernels; users may compile functions of their own."""
+def _is_ours(happened: Compiled) -> bool:
+    """Whether it is one of our kernels; users may compile functions of their own."""
     function = getattr(happened.data.get("dispatcher"), "py_func", None)
-    module = getattr(function, "__module__", "")
-    return function.__name__ if module.startswith("thrifty.") and function is not None else None
-
-
-def _can_rewrite() -> bool:
-    return bool(getattr(sys.stderr, "isatty", lambda: False)())
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    return getattr(function, "__module__", "").startswith("thrifty.")
