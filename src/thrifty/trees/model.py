@@ -319,9 +319,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         classes = np.array(data["classes"])
         codes = {value: code for code, value in enumerate(data["classes"])}
         tree = relabel(tree_from_dict(data["tree"]), codes.__getitem__)
-        names = data["feature_names"]
-        if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
-            raise BadInput("feature_names of a model must be a list of texts.")
+        for names in (own, data["feature_names"]):
+            if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
+                raise BadInput("feature_names of a model must be a list of texts.")
         outside = [f for f in features_of(tree) if not 0 <= f < len(bits or names)]
         if outside:
             raise BadInput(f"the tree asks for feature {outside[0]}, and there are {len(names)}.")
