@@ -21,43 +21,22 @@ _NAMED = (
 )
 #: what a text may hold in quotes
 _QUOTED = r"b?(?:'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?)"
-_SECRETS = (
+_SECRETS = {
     # to the end of the key, or of the text where it was cut off
-    (
-        re.compile(
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*KEY-----|\Z)", re.S
-        ),
-        "***",
-    ),
-    (
-        re.compile(r"(?i)(://[^/\s:@]+:)[^\s\"'<>]*@"),
-        r"\1***@",
-    ),  # to the last @: a password may have one
-    (
-        re.compile(r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=,]\s*b?[\"']?)[^\"'\r\n}]+"),
-        r"\1\2***",
-    ),
-    (
-        re.compile(r"\b([Bb]asic|BASIC|[Bb]earer|BEARER)\s+(?=\S*[A-Z0-9])[A-Za-z0-9+/_.~-]{6,}=*"),
-        r"\1 ***",
-    ),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"), "***"),
+    r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*KEY-----|\Z)": "***",
+    # to the last @: a password may have one
+    r"(?i)(://[^/\s:@]+:)[^\s\"'<>]*@": r"\1***@",
+    r"(?i)\b((?:set-)?cookie|authorization)([\"']?\s*[:=,]\s*b?[\"']?)[^\"'\r\n}]+": r"\1\2***",
+    r"\b([Bb]asic|BASIC|[Bb]earer|BEARER)\s+(?=\S*[A-Z0-9])[A-Za-z0-9+/_.~-]{6,}=*": r"\1 ***",
+    r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?": "***",
     # a name in quotes and all that belongs to it: a list, a mapping, the next of a pair
-    (re.compile(rf"(?i)(b?([\"']){_NAMED}\2\s*[:,=]\s*)[\[({{].*", re.S), r"\1***"),
-    (re.compile(rf"(?i)(b?([\"']){_NAMED}\2\s*[:,=]\s*){_QUOTED}"), r"\1***"),
-    (re.compile(rf"(?i)\b({_NAMED}\s*[:=]\s*){_QUOTED}"), r"\1***"),
-    (
-        re.compile(rf"(?i)\b({_NAMED}[\"']?\s*[:= ]\s*[\"']?)(?:bearer\s+)?[^\s\"',;&)}}]+"),
-        r"\1***",
-    ),
-    (
-        re.compile(
-            r"\b(?:(?:sk|pk|rk|gh[pousr]|github_pat|glpat|gldt|glrt|xox[abeprs]|ya29|hf|npm|pypi)"
-            r"[-_.][A-Za-z0-9_.-]{8,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{20,})"
-        ),
-        "***",
-    ),
-)
+    rf"(?is)(b?([\"']){_NAMED}\2\s*[:,=]\s*)[\[({{].*": r"\1***",
+    rf"(?i)(b?([\"']){_NAMED}\2\s*[:,=]\s*){_QUOTED}": r"\1***",
+    rf"(?i)\b({_NAMED}\s*[:=]\s*){_QUOTED}": r"\1***",
+    rf"(?i)\b({_NAMED}[\"']?\s*[:= ]\s*[\"']?)(?:bearer\s+)?[^\s\"',;&)}}]+": r"\1***",
+    r"\b(?:(?:sk|pk|rk|gh[pousr]|github_pat|glpat|gldt|glrt|xox[abeprs]|ya29|hf|npm|pypi)"
+    r"[-_.][A-Za-z0-9_.-]{8,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{20,})": "***",
+}
 
 
 def redacted(text: str) -> str:
@@ -66,8 +45,8 @@ def redacted(text: str) -> str:
     >>> redacted("GET https://me:hunter2@lab.example/?api_key=12345 failed")
     'GET https://me:***@lab.example/?api_key=*** failed'
     """
-    for pattern, instead in _SECRETS:
-        text = pattern.sub(instead, text)
+    for pattern, instead in _SECRETS.items():
+        text = re.sub(pattern, instead, text)
     return text
 
 

@@ -196,21 +196,17 @@ class Buyer:
         Without features: everything of these rows, before something is really bought for them; a
         fee that was paid is not paid again.
         """
-        if not self.known.held:
-            return
-        wanted = None if features is None else set(features.tolist())
-        asked: dict[int, Purchase] = {}
-        for row in kernels.rows_of_mask(mask).tolist():
-            for purchase in self._held_on.get(row, ()):
-                if purchase.id not in self.known.held or purchase.id in asked:
-                    continue
-                if wanted is None or not wanted.isdisjoint(self._features_of(purchase)):
-                    asked[purchase.id] = purchase
-        self._replay(list(asked.values()))
-
-    def _features_of(self, purchase: Purchase) -> list[int]:
-        features: list[int] = self.known.place(purchase.block)[0].tolist()
-        return features
+        held, wanted = self.known.held, None if features is None else set(features.tolist())
+        rows = kernels.rows_of_mask(mask).tolist() if held else []
+        near = {p.id: p for row in rows for p in self._held_on.get(row, ()) if p.id in held}
+        self._replay(
+            [
+                purchase
+                for purchase in near.values()
+                if wanted is None
+                or not wanted.isdisjoint(self.known.place(purchase.block)[0].tolist())
+            ]
+        )
 
     def _replay(self, purchases: list[Purchase]) -> None:
         for purchase in purchases:
@@ -242,7 +238,7 @@ class Buyer:
             self.lines.add([BillLine("paid for without values", n, purchase.spent)])
             return
         cells = np.bincount(at[at >= 0], minlength=len(self.tariff.own)) * len(block.examples)
-        place = {int(n): d for d, n in enumerate(self.known.draws)}
+        place = self.known.draw_of
         draws = {
             place[n]: int(paid.sum())
             for n, paid in zip(block.draws.tolist(), block.draw_rows)

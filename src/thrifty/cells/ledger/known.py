@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import repeat
 
 import numpy as np
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Column, Pages
-from thrifty.cells.ledger.compacted import read_column
+from thrifty.cells.ledger.compacted import Facts, read_column
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, unpack_values
 from thrifty.errors import BadInput, StoreError
 from thrifty.typing import AnyArray, Bools, Floats, Ints, Numbers, Words
@@ -64,7 +64,8 @@ class Known:
         self.loaded = np.full(len(features), numbered is None)
         self._row_of = _inverse(examples)
         self._feature_of = {int(features[f]): f for f in np.flatnonzero(features >= 0).tolist()}
-        self._draw_of = _inverse(draws)
+        #: where the draws stand, by their numbers
+        self.draw_of = {int(draws[d]): d for d in np.flatnonzero(draws >= 0).tolist()}
         nothing = np.zeros(0, dtype=np.int64)
         #: what was placed last: its examples and features, the names known then, and where
         self._placed = (examples, features, -1, (nothing, nothing))
@@ -96,16 +97,15 @@ class Known:
         self._look_up_numbers(pages, new, write=False)
         if not self.loaded.any():
             self._columns_as_of = pages.last_compacted()
-            self._read(pages.columns("draw", self.draws[self.draws >= 0].tolist()))
+            self._read_draws(pages)
         self.loaded[new] = True
         there = self.features[new]
         heard = len(self.gained)
-        self._read(pages.columns("feature", there[there >= 0].tolist()))
+        self._read(pages, there)
         del self.gained[heard:]  # it was there before we asked
         for number in there[there >= 0].tolist():
             for purchase in self._recent.get(number, ()):
                 self.apply(purchase)
-        self._read_gaps(pages, there)
         return new
 
     def number(self, pages: Pages, at: Ints) -> None:
@@ -125,10 +125,8 @@ class Known:
         before, (compacted, last) = self.sequence, pages.sequences()
         if compacted > self._columns_as_of:
             self._columns_as_of = compacted
-            there = self.features[self.loaded]
-            self._read(pages.columns("feature", there[there >= 0].tolist()))
-            self._read(pages.columns("draw", self.draws[self.draws >= 0].tolist()))
-            self._read_gaps(pages, there)
+            self._read(pages, self.features[self.loaded])
+            self._read_draws(pages)
         # Open tasks keep their purchases as they are, so some may be older than a compacted one.
         news = pages.settled_after(before) if last > before else []
         news = [purchase for purchase in news if purchase.id not in self.held]
@@ -143,31 +141,35 @@ class Known:
             self._recent[number].append(purchase)
         self.apply(purchase)
 
-    def _read(self, columns: Iterable[Column]) -> None:
-        for column in columns:
-            at = self._column_of(column.kind, column.number)
-            if at < 0:
-                continue
-            facts = read_column(column)
-            rows = _look_up(self._row_of, facts.examples)
-            good = (rows >= 0) & (facts.times >= self.as_of - self.valid[at])
-            if at < self.n_features:
-                mask = kernels.mask_of_rows(rows[good], self.n_examples) & ~self.known[at]
-                if mask.any():
-                    self.gained.append((at, mask))
-            self.newest = max(self.newest, float(facts.times[good].max(initial=-math.inf)))
-            self._set(np.array([at]), rows[good], facts.values[good][:, None])
+    def _read(self, pages: Pages, features: Numbers) -> None:
+        """Columns of these features, by their numbers in the store; and their gaps."""
+        listed = features[features >= 0].tolist()
+        for column in pages.columns("feature", listed):
+            self._read_column(column, self._feature_of.get(column.number, -1))
+        for column in pages.columns("gap", listed) if self._with_gaps else ():
+            f = self._feature_of.get(column.number, -1)
+            rows = self._fresh_rows(read_column(column), f)[0]
+            self.set_gaps(f, rows[~self.is_known(f, rows)])
 
-    def _read_gaps(self, pages: Pages, numbers: Numbers) -> None:
-        if not self._with_gaps:
-            return
-        for column in pages.columns("gap", numbers[numbers >= 0].tolist()):
-            at = self._feature_of.get(column.number, -1)
-            facts = read_column(column)
-            rows = _look_up(self._row_of, facts.examples)
-            rows = rows[(rows >= 0) & (facts.times >= self.as_of - self.valid[at])]
-            if at >= 0 and len(rows):
-                self.set_gaps(at, rows[~self.is_known(at, rows)])
+    def _read_draws(self, pages: Pages) -> None:
+        for column in pages.columns("draw", list(self.draw_of)):
+            self._read_column(column, self.n_features + self.draw_of[column.number])
+
+    def _fresh_rows(self, facts: Facts, at: int) -> tuple[Ints, Bools]:
+        """Our rows of what has not expired, and which of the facts these are."""
+        rows = _look_up(self._row_of, facts.examples)
+        good = (rows >= 0) & (facts.times >= self.as_of - self.valid[at])
+        return rows[good], good
+
+    def _read_column(self, column: Column, at: int) -> None:
+        facts = read_column(column)
+        rows, good = self._fresh_rows(facts, at)
+        if at < self.n_features:
+            mask = kernels.mask_of_rows(rows, self.n_examples) & ~self.known[at]
+            if mask.any():
+                self.gained.append((at, mask))
+        self.newest = max(self.newest, float(facts.times[good].max(initial=-math.inf)))
+        self._set(np.array([at]), rows, facts.values[good][:, None])
 
     def set_gaps(self, f: int, rows: Ints) -> None:
         """Rows of a feature, not Boolean, that count as known and hold no value."""
@@ -184,14 +186,6 @@ class Known:
             mask = kernels.mask_of_rows(np.sort(rows), self.n_examples)
             self.known[f] &= ~(mask & gaps)
             self.gaps[f] = gaps & ~mask
-
-    def _column_of(self, kind: str, number: int) -> int:
-        if kind == "feature":
-            return self._feature_of.get(number, -1)
-        if kind != "draw":
-            return -1
-        at = int(_look_up(self._draw_of, np.array([number]))[0])
-        return at + self.n_features if at >= 0 else -1
 
     def _features_at(self, numbers: Numbers) -> Ints:
         at = map(self._feature_of.get, numbers.tolist(), repeat(-1))
@@ -215,10 +209,9 @@ class Known:
             self.newest = max(self.newest, purchase.settled_at)
             values = unpack_values(purchase.answer, block)
             self._set(at[fresh], rows[here], values[np.ix_(here, fresh)])
-        drawn = _look_up(self._draw_of, block.draws)
-        for i, d in enumerate(drawn.tolist()):
-            column = d + self.n_features
-            if d >= 0 and purchase.settled_at >= self.as_of - self.valid[column]:
+        for i, number in enumerate(block.draws.tolist()):
+            column = self.n_features + self.draw_of.get(number, -1)
+            if number in self.draw_of and purchase.settled_at >= self.as_of - self.valid[column]:
                 paid = rows[here & block.draw_rows[i]]
                 self.known[column] |= kernels.mask_of_rows(paid, self.n_examples)
 

@@ -138,6 +138,19 @@ def refuse_masked(labels: object) -> None:
         )
 
 
+_DATES = (
+    "X holds dates or times, which are not used as features. Turn them into numbers (days since an "
+    "event, hour of the day, age), or leave them out."
+)
+_BYTES = (
+    "X must hold numbers, Booleans or categories as text; got {} values. Decode bytes first: "
+    "np.char.decode(X)."
+)
+_COMPLEX = "Complex data not supported: X must hold real numbers or Booleans."
+#: what to say of values that are no features, by the kind of their dtype
+_NO_FEATURES = {"m": _DATES, "M": _DATES, "S": _BYTES, "V": _BYTES, "c": _COMPLEX}
+
+
 def checked_table(X: object) -> AnyArray:
     """A two-dimensional numeric array with at least one row and one column."""
     try:
@@ -151,18 +164,8 @@ def checked_table(X: object) -> AnyArray:
         ) from error
     if table.dtype == object:
         _not_ragged(table)
-    if table.dtype.kind in "mM":
-        raise BadInput(
-            "X holds dates or times, which are not used as features. Turn them into numbers "
-            "(days since an event, hour of the day, age), or leave them out."
-        )
-    if table.dtype.kind in "SV":
-        raise BadInput(
-            f"X must hold numbers, Booleans or categories as text; got {table.dtype} values. "
-            "Decode bytes first: np.char.decode(X)."
-        )
-    if table.dtype.kind == "c":
-        raise BadInput("Complex data not supported: X must hold real numbers or Booleans.")
+    if table.dtype.kind in _NO_FEATURES:
+        raise BadInput(_NO_FEATURES[table.dtype.kind].format(table.dtype))
     if table.ndim != 2:
         raise BadInput(
             f"X must be two-dimensional, examples x features; got an array with {table.ndim} "
