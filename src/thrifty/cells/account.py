@@ -20,7 +20,7 @@ from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.receipt import BillLine, Lines, lines_of_bill, lines_of_counts
-from thrifty.cells.prices.money import Limits, limits_of, product, refuse_too_large, smallest
+from thrifty.cells.prices.money import Limits, limits_of, product, refuse_too_large
 from thrifty.cells.prices.price_list import PricesLike, as_price_list
 from thrifty.cells.prices.tariff import Holdings, OwnedCells, PriceOfCells, Tariff
 from thrifty.cells.sources import Source
@@ -88,11 +88,7 @@ class FreeAccount:
 
     def left(self) -> int | None:
         """What may still be spent, in minor units; None: no limit."""
-        limits = self._limits
-        return smallest(
-            None if limits.total is None else limits.total - self._used - self._spent,
-            None if limits.per_task is None else limits.per_task - self._spent,
-        )
+        return self._limits.left(self._used + self._spent, self._spent)
 
     def get(self, rows: Ints, columns: Ints) -> AnyArray:
         """Values of rows x columns."""

@@ -431,10 +431,7 @@ def _row_by_row(bill: PriceOfCells, known: Known, limits: CallLimits) -> list[Ca
         first = rows[0]
         features = np.array(sorted(set(asked[first])), dtype=np.int64)
         whole = Call(np.array(rows, dtype=np.int64), features, tuple(orders.get(first, ())))
-        if whole.orders:
-            calls += _rows_of(whole, limits)
-        else:
-            calls += _split(whole.rows, features, limits)
+        calls += _cut(whole, limits)
     return calls
 
 
@@ -455,7 +452,7 @@ def _alone(wanted: Ints, mask: Words, known: Known, limits: CallLimits) -> list[
     calls: list[Call] = []
     for bits, members in alike.items():
         rows = kernels.rows_of_mask(np.frombuffer(bits, dtype=np.uint64))
-        calls.extend(_split(rows, np.array(members, dtype=np.int64), limits))
+        calls += _cut(Call(rows, np.array(members, dtype=np.int64)), limits)
     return calls
 
 
@@ -472,7 +469,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
         rows, features = filled.rows[which.ravel() == i], filled.features[~kind]
         ordered = _asked_for(part, choice, features)
         if len(features) <= most:
-            calls += _rows_of(Call(rows, features, ((part, ordered),)), limits)
+            calls += _cut(Call(rows, features, ((part, ordered),)), limits)
             continue
         # Too many at once: an order each. The first of a group is the one with the least surplus.
         offers = part.cover.offers
@@ -486,7 +483,7 @@ def _ordered(filled: Filled, known: Known, limits: CallLimits) -> list[Call]:
                     f"a call that fills {len(mine)} features cannot be made: the provider takes "
                     f"{most} at once. Raise max_features or max_cells."
                 )
-            calls += _rows_of(Call(rows, mine, ((part, one),)), limits)
+            calls += _cut(Call(rows, mine, ((part, one),)), limits)
     return calls
 
 
@@ -506,24 +503,15 @@ def _asked_for(part: TiedFeatures, choice: OrderChoice, features: Ints) -> Order
     return choice if kept == choice.offers else OrderChoice(kept, part.cover.price(kept))
 
 
-def _rows_of(call: Call, limits: CallLimits) -> Iterator[Call]:
-    high = min(len(call.rows), limits.max_examples or len(call.rows))
-    if limits.max_cells is not None:
-        high = max(1, min(high, limits.max_cells // max(1, len(call.features))))
-    for r in range(0, len(call.rows), high):
-        yield call.on(call.rows[r : r + high])
-
-
-def _split(rows: Ints, features: Ints, limits: CallLimits) -> Iterator[Call]:
-    wide = min(len(features), limits.max_features or len(features))
-    if limits.max_cells is not None:
-        wide = min(wide, limits.max_cells)
-    high = min(len(rows), limits.max_examples or len(rows))
-    if limits.max_cells is not None:
-        high = max(1, min(high, limits.max_cells // wide))
-    for r in range(0, len(rows), high):
-        for f in range(0, len(features), wide):
-            yield Call(rows[r : r + high], features[f : f + wide])
+def _cut(call: Call, limits: CallLimits) -> Iterator[Call]:
+    """A call in pieces that the provider takes; what orders fill stays together."""
+    most = limits.max_cells or 10**9
+    n_rows, n = len(call.rows), max(len(call.features), 1)
+    wide = n if call.orders else min(n, limits.max_features or n, most)
+    high = max(1, min(n_rows, limits.max_examples or n_rows, most // wide))
+    for r in range(0, n_rows, high):
+        for f in range(0, n, wide):
+            yield Call(call.rows[r : r + high], call.features[f : f + wide], call.orders)
 
 
 def draws_of(call: Call, tariff: Tariff) -> list[int]:

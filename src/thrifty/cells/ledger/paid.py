@@ -14,7 +14,7 @@ from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned, absent_cells
 from thrifty.cells.ledger.purchase import Purchase
 from thrifty.cells.ledger.receipt import BillLine, Lines
-from thrifty.cells.prices.money import limits_of, smallest, total
+from thrifty.cells.prices.money import limits_of, total
 from thrifty.cells.prices.price_list import PricesLike
 from thrifty.cells.prices.tariff import Holdings
 from thrifty.cells.sources.base import tiles_by_columns
@@ -124,12 +124,7 @@ class PaidAccount:
             lambda pages: (sum(pages.balance(None)) + pages.over(), sum(pages.balance(self.task)))
         )
         held, over = self._buyer.held
-        total, mine = total - held - over, mine - held
-        left = (
-            None if limits.total is None else limits.total - total,
-            None if limits.per_task is None else limits.per_task - mine,
-        )
-        return smallest(*left)
+        return limits.left(total - held - over, mine - held)
 
     def ensure(self, features: Ints, mask: Words) -> None:
         """Make the cells known and count them."""

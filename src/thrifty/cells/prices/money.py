@@ -173,6 +173,13 @@ class Limits:
     per_example: int | None = None
     currency: str = ""
 
+    def left(self, total: int, mine: int) -> int | None:
+        """What is left after so much was spent in all, and on this task; None: no limit."""
+        return smallest(
+            None if self.total is None else self.total - total,
+            None if self.per_task is None else self.per_task - mine,
+        )
+
     def check(self, scope: str, needed: int, used: int, whose: str = "") -> None:
         """Refuse what would go beyond a limit, saying what was needed and what was left."""
         limit = {"total": self.total, "task": self.per_task, "example": self.per_example}[scope]
