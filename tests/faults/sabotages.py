@@ -7,17 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from thrifty.cells.ledger import (
-    buying,
-    calls,
-    compacted,
-    ending,
-    ledger,
-    next_calls,
-    paid,
-    purchase,
-    settlement,
-)
+from thrifty.cells import account
+from thrifty.cells.ledger import buying, compacted, ending, ledger, next_calls, purchase, settlement
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.sources import answered
 from thrifty.lifetime import bill, state
@@ -172,7 +163,7 @@ def examples_are_not_charged(patch):
 
 
 def a_receipt_is_the_account_of_the_name(patch):
-    patch.setattr(paid.PaidAccount, "cost", lambda self: self._buyer.spent + 1)
+    patch.setattr(account.PaidAccount, "cost", lambda self: self._buyer.spent + 1)
 
 
 def what_has_expired_is_asked_for_under_its_old_key(patch):
@@ -414,9 +405,9 @@ def contradicting_values_are_never_noticed(patch):
 
 
 def a_gap_after_one_failure(patch):
-    right = calls.Failures.__init__
+    right = settlement.Failures.__init__
     patch.setattr(
-        calls.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
+        settlement.Failures, "__init__", lambda self, gaps, tries: right(self, gaps, min(tries, 1))
     )
 
 

@@ -276,4 +276,4 @@ def test_lines_and_rows_of_a_receipt_say_what_was_billed():
     receipt = cells.receipt()
     assert receipt.cost == 18.0
     assert sum(amount for _, _, amount in receipt.lines) == 18.0
-    assert cells._account.row_costs()[:4].tolist() == [4_500_000] * 4
+    assert cells._account.row_costs[:4].tolist() == [4_500_000] * 4

@@ -293,8 +293,8 @@ def _receipts(world: World, accounts: Mapping[str, tuple[int, bool]], found: lis
         if not cost == lines == spent:
             found.append(f"receipt of {task}: {cost}, lines {lines}, account {spent}")
         own = sum(line.amount for line in reader._buyer.lines.sorted())
-        if not int(reader.row_costs().sum()) == own == reader._buyer.spent:
-            found.append(f"rows of {task} cost {int(reader.row_costs().sum())}, lines {own}")
+        if not int(reader.row_costs.sum()) == own == reader._buyer.spent:
+            found.append(f"rows of {task} cost {int(reader.row_costs.sum())}, lines {own}")
         if alone and own != spent:
             found.append(f"the door of {task} says {own} of {spent} spent")
 

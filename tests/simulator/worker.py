@@ -17,11 +17,10 @@ from tests.simulator.disk import Crashed, SimulatedDisk, SimulatedProcess
 from tests.simulator.plan import FEATURES, LABEL, TRIES, WINDOW, WORDS, Plan, Step, truth
 from tests.simulator.provider import Bill, SimulatedProvider, said
 from thrifty import kernels
-from thrifty.cells.account import count_as_owned
+from thrifty.cells.account import PaidAccount, count_as_owned
 from thrifty.cells.cells import Cells
 from thrifty.cells.ledger.ledger import Ledger, OpenPurchase
 from thrifty.cells.ledger.owner import process, simulated
-from thrifty.cells.ledger.paid import PaidAccount
 from thrifty.cells.sources import Source
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.cells.sources.oracle import Oracle

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thrifty import kernels
-from thrifty.cells.account import FreeAccount
+from thrifty.cells.account import FreeAccount, PaidAccount
 from thrifty.cells.features import FeatureColumns, Match, checked_indices
 from thrifty.cells.ledger.ledger import Ledger
 from thrifty.cells.ledger.meter import Meter, Owned
-from thrifty.cells.ledger.paid import PaidAccount
 from thrifty.cells.ledger.receipt import Receipt
 from thrifty.cells.prices.money import UNIT, to_units, total
 from thrifty.cells.prices.price_list import PricesLike
@@ -530,7 +529,7 @@ class Cells:
         """What was bought on each example so far, at its price."""
         account, tariff, meter = self._account, self._tariff, self.meter
         if tariff.parts or not self.is_free:
-            return np.asarray(account.row_costs() / UNIT, dtype=np.float64)
+            return np.asarray(account.row_costs / UNIT, dtype=np.float64)
         columns = np.flatnonzero(meter.bought_per_feature)
         each = tariff.own / UNIT
         costs, some = np.zeros(self.n_examples), max(1, (1 << 20) // max(self.n_examples, 1))

@@ -11,12 +11,11 @@ import numpy as np
 
 from thrifty import kernels
 from thrifty.cells.ledger.book import Pages
-from thrifty.cells.ledger.calls import OUTAGE, Failures
 from thrifty.cells.ledger.compacted import note_gaps, take_back_gaps
 from thrifty.cells.ledger.known import Known
 from thrifty.cells.ledger.owner import me, process
 from thrifty.cells.ledger.purchase import CellBlock, Purchase, is_live
-from thrifty.cells.ledger.settlement import check_budget, close, intend
+from thrifty.cells.ledger.settlement import OUTAGE, Failures, check_budget, close, intend
 from thrifty.cells.prices.cover import OrderChoice
 from thrifty.cells.prices.money import LARGEST, Limits, refuse_too_large, total
 from thrifty.cells.prices.tariff import Filled, PriceOfCells, Tariff, TiedFeatures
