@@ -41,7 +41,7 @@ lint: $(VENV)/.test
 guarantees: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow" tests/guarantees tests/certified
 
-# Small changes to the code, one at a time: does a test notice each? Under an hour on one core.
+# Small changes to the code, one at a time: does a test notice each? Some hours on one core.
 mutants: $(VENV)/.test
 	$(BIN)/python tools/mutants.py --jobs 2
 

@@ -1,52 +1,57 @@
-"""Tests run in a fork: what does not change (numpy, numba, pytest) is imported once."""
+"""What is tried runs in a fork: what does not change (numpy, numba, pytest) is imported once."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
 import importlib
-import itertools
 import os
 import resource
 import shutil
-import signal
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before whoever makes threads is imported
 
-__all__ = ["ROOT", "outcome"]
+__all__ = ["in_fork"]
 
 for name in (  # before the forks
     "numba", "scipy.optimize", "scipy.stats", "sklearn.ensemble", "sklearn.utils.estimator_checks",
     "hypothesis.strategies", "hypothesis.extra.numpy", "pandas", "sqlalchemy", "pyarrow.parquet",
     "matplotlib.pyplot", "typer.testing", "anyio.pytest_plugin", "httpx", "stamina", "doctest",
-    "_hypothesis_pytestplugin", "http.server", "sqlite3", "_pytest.junitxml",
+    "_hypothesis_pytestplugin", "http.server", "sqlite3", "_pytest.junitxml", "lightgbm",
 ):  # fmt: skip
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 
-ROOT = Path(__file__).resolve().parents[1]
 #: seconds without any work: it waits for something that does not come
-ASLEEP = 25
+ASLEEP = 40
+#: bytes of memory that a change may take, whatever it does
+MEMORY = 12 * 2**30
 
 
-def outcome(
-    tests: list[str], plugin: object, tree: Path, plain: bool, seconds: int, show: bool = False
+def in_fork(
+    what: Callable[[Path], int],
+    tree: Path,
+    seconds: int,
+    *,
+    plain: bool = False,
+    show: bool = False,
 ) -> int:
-    """The status pytest ends with on these files, or the signal that ended it.
+    """The status that ``what`` ends with in a copy of the repository, or the signal that ended it.
 
-    ``tree`` is the copy of the repository they are run in; ``plain`` leaves kernels uncompiled;
-    ``seconds`` are of the processor, not of the clock: a busy machine must not decide.
+    ``plain`` leaves kernels uncompiled; ``seconds`` are of the processor, not of the clock: a busy
+    machine must not decide. ``what`` is told a folder that is removed afterwards.
     """
     gc.freeze()  # what is imported here is looked through by no child
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         temporary = _temporary(tree, os.getpid())
         temporary.mkdir(parents=True)
         tempfile.tempdir = None  # the variable is looked at anew
@@ -56,19 +61,16 @@ def outcome(
 
             os.environ["NUMBA_DISABLE_JIT"] = "1"
             numba.config.DISABLE_JIT = True
-        sys.path.insert(0, str(tree / "src"))
-        sys.dont_write_bytecode = False
+        sys.path[:0] = [str(tree / "src"), str(tree), str(tree / "benchmarks")]
         os.chdir(tree)
         if not show:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
         code = 3
         try:
-            code = int(pytest.main([
-                "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
-                "-k", "not postgres", "--hypothesis-seed=0",
-                "--basetemp", str(temporary / "pytest"), *tests,
-            ], plugins=[plugin]))  # fmt: skip
+            code = int(what(temporary))
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     status = os.waitstatus_to_exitcode(_end_of(child))
@@ -82,18 +84,13 @@ def _temporary(tree: Path, child: int) -> Path:
 
 def _end_of(child: int) -> int:
     """The status of a child that ends, or that sleeps for so long that it waits for ever."""
-    asleep, before = 0, 0
-    for look in itertools.count(1):
+    asleep = 0.0
+    while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
-        time.sleep(0.25)
-        with contextlib.suppress(OSError):  # a busy machine makes it wait too, but not asleep
-            state, *numbers = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            asleep += state == "S"
-            if look % (4 * ASLEEP) == 0:
-                ticks = int(numbers[10]) + int(numbers[11])
-                if asleep > 3.6 * ASLEEP and ticks - before < 5 * ASLEEP:
-                    os.kill(child, signal.SIGKILL)
-                asleep, before = 0, ticks
-    raise AssertionError
+        time.sleep(0.1)
+        state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
+        asleep = asleep + 0.1 if state == "S" else 0.0
+        if asleep > ASLEEP:
+            os.kill(child, 9)
