@@ -7,7 +7,9 @@ What was noted of a file of tests is kept, and made again where that file has ch
 
 from __future__ import annotations
 
+import bdb
 import hashlib
+import inspect
 import json
 import os
 import signal
@@ -16,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ GOLDEN = "golden"
 #: processor seconds for the pass over one file of tests, and for one of its tests (which may
 #: compile kernels); what takes longer is not used
 MOST, LONGEST = 20, 5.0
+#: files of tests in one process
+AT_ONCE = 12
 #: a check is broken off where a change makes it take so many seconds, and times what it took
 SECONDS, TIMES = 15, 5
 HISTORIES = 300
@@ -40,28 +44,34 @@ HISTORIES = 300
 Calls = dict[str, tuple[float, list[str], Any]]
 
 
-def noted(file: str, tree: Path, *, plain: bool = False) -> Calls:
-    """What the tests of a file call, or the streams; looked at where that is not known yet."""
+def noted(files: list[str], tree: Path, *, plain: bool = False) -> Calls:
+    """What the checks of these files call; looked at where that is not known yet."""
+    missing = [file for file in files if not _kept(file, tree, plain).exists()]
+    while missing:
+        some, began = missing[: 1 if missing[0] == GOLDEN else AT_ONCE], time.monotonic()
+        noting = _Noting(tree, plain)
+        what = noting.streams if some == [GOLDEN] else partial(_pytest, some, noting)
+        status = in_fork(what, tree, 20 * MOST, plain=plain)
+        broken = [file for file in some if not _kept(file, tree, plain).exists()]
+        for file in broken[: 1 if status < 0 else None]:  # nothing of them is used
+            noting.keep(file, {})
+        missing = [file for file in missing if not _kept(file, tree, plain).exists()]
+        took = time.monotonic() - began
+        print(f"{took:6.0f} s for calls of {some[0]} ..., {len(missing)} files left", flush=True)
+    found: Calls = {}
+    for file in files:
+        notes = json.loads(_kept(file, tree, plain).read_text())
+        for check, (seconds, numbers, must) in notes["checks"].items():
+            found[check] = seconds, [notes["functions"][i] for i in numbers], must
+    return found
+
+
+@cache
+def _kept(file: str, tree: Path, plain: bool) -> Path:
+    """Where the notes of a file are: another place for each text of it."""
     of = sorted((tree / "src").rglob("*.py")) if file == GOLDEN else [tree / file]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in of)).hexdigest()[:12]
-    kept = tree.parent / f"calls/{'plain-' * plain}{file.replace('/', '-')}-{digest}.json"
-    if not kept.exists():
-        found, began = kept.with_suffix(".new"), time.monotonic()
-        found.parent.mkdir(parents=True, exist_ok=True)
-        found.write_text(json.dumps({"functions": [], "checks": {}}))
-        noting = _Noting(tree / "src", found)
-        streams = file == GOLDEN
-        in_fork(
-            noting.streams if streams else lambda at: _pytest([file], noting, at),
-            tree, (20 if streams else 3) * MOST, plain=plain,
-        )  # fmt: skip
-        found.replace(kept)
-        print(f"     {file} looked through, {time.monotonic() - began:.0f} s", flush=True)
-    notes = json.loads(kept.read_text())
-    return {
-        check: (seconds, [notes["functions"][i] for i in numbers], must)
-        for check, (seconds, numbers, must) in notes["checks"].items()
-    }
+    return tree.parent / f"calls/{'plain-' * plain}{file.replace('/', '-')}-{digest}.json"
 
 
 def _pytest(tests: Iterable[str], plugin: object, folder: Path) -> int:
@@ -74,9 +84,24 @@ def _pytest(tests: Iterable[str], plugin: object, folder: Path) -> int:
 class _Noting:
     """What each check that passes has called; of pytest, a plugin."""
 
-    def __init__(self, source: Path, to: Path) -> None:
-        self.source, self.to = str(source), to
+    def __init__(self, tree: Path, plain: bool) -> None:
+        self.tree, self.plain, self.source = tree, plain, str(tree / "src")
         self.found: Calls = {}
+        self.spent = 0.0
+
+    def keep(self, file: str, found: Calls) -> None:
+        """Write down what the checks of a file call, each function once."""
+        functions = sorted({name for _, names, _ in found.values() for name in names})
+        number = {name: i for i, name in enumerate(functions)}
+        checks = {
+            check: (seconds, [number[name] for name in names], must)
+            for check, (seconds, names, must) in found.items()
+        }
+        kept = _kept(file, self.tree, self.plain)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        made = kept.with_suffix(".new")
+        made.write_text(json.dumps({"functions": functions, "checks": checks}))
+        made.replace(kept)
 
     @contextmanager
     def called(self) -> Iterator[tuple[float, set[str]]]:
@@ -91,16 +116,19 @@ class _Noting:
         finally:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
-            ours = [code for code in codes.copy() if code.co_filename.startswith(self.source)]
+            functions = (code for code in codes.copy() if code.co_flags & inspect.CO_OPTIMIZED)
+            ours = [code for code in functions if code.co_filename.startswith(self.source)]
             names = {_name_of(self.source, one.co_filename, one.co_firstlineno) for one in ours}
             told += [round(time.process_time() - began, 3), sorted(names)]
 
     def pytest_sessionstart(self) -> None:
-        self.began = time.process_time()
         signal.signal(signal.SIGPROF, _break_off)
+        bdb.Bdb.set_continue = lambda self: None  # type: ignore[method-assign]  # of doctest: ends the trace
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Iterator[Any]:
         self.passed = True
         signal.setitimer(signal.ITIMER_PROF, LONGEST)
         try:
@@ -108,22 +136,21 @@ class _Noting:
                 return (yield)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+            file = item.nodeid.partition("::")[0]
+            self.spent += told[0]
             if self.passed:
                 self.found[item.nodeid] = *told, None
-            if time.process_time() - self.began > MOST:
-                item.session.shouldstop = "long enough"
+            if nextitem is None or nextitem.nodeid.partition("::")[0] != file:
+                self.keep(file, self.found)
+                self.found, self.spent = {}, 0.0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        if self.spent > MOST:
+            pytest.skip("long enough")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.passed &= report.outcome == "passed"
-
-    def pytest_sessionfinish(self) -> None:
-        functions = sorted({name for _, names, _ in self.found.values() for name in names})
-        number = {name: i for i, name in enumerate(functions)}
-        checks = {
-            check: (seconds, [number[name] for name in names], must)
-            for check, (seconds, names, must) in self.found.items()
-        }
-        self.to.write_text(json.dumps({"functions": functions, "checks": checks}))
 
     def streams(self, _folder: Path) -> int:
         """The same of every stream of the golden record."""
@@ -134,7 +161,7 @@ class _Noting:
                 with self.called() as told:
                     hashes = _hashes(name)
                 self.found[f"{GOLDEN}: {name}"] = *told, hashes
-        self.pytest_sessionfinish()
+        self.keep(GOLDEN, self.found)
         return 0
 
 

@@ -44,7 +44,7 @@ COPIED = (
     "src", "tests", "benchmarks", "paper_tables", "docs", "examples", "tools", ".github", ".ci",
 )  # fmt: skip
 #: processor seconds of tests and of streams that a change is tried on
-OF_TESTS, OF_STREAMS = 30.0, 30.0
+OF_TESTS, OF_STREAMS = 15.0, 30.0
 #: tests that start servers, browsers or other programs, and those of pages
 DEAR = (
     "tests/browser", "tests/engines", "tests/docs", "tests/examples", "tests/test_notebooks.py",
@@ -55,7 +55,7 @@ OF_KERNELS = ("tests/kernels", "tests/trees", "tests/packed", "tests/mutants")
 WANTED = 0.95
 
 #: of a function, as ``file:function``, the checks that call it: their seconds, how many functions
-#: they call, and what a stream must give
+#: they call, and what a stream must give; all of them under ""
 Callers = dict[str, dict[str, tuple[float, int, Any]]]
 
 
@@ -70,11 +70,11 @@ def callers(plain: bool) -> Callers:
         files.append(GOLDEN)
     files += [path.relative_to(TREE).as_posix() for path in examples]
     found: Callers = defaultdict(dict)
-    for file in sorted(files, key=lambda file: (not file.startswith("tests/kernels"), file)):
-        if not file.startswith(DEAR):
-            for check, (seconds, functions, must) in noted(file, TREE, plain=plain).items():
-                for function in functions:
-                    found[function][check] = seconds, len(functions), must
+    chosen = [file for file in files if not file.startswith(DEAR)]
+    in_turn = sorted(chosen, key=lambda file: (not file.startswith("tests/kernels"), file))
+    for check, (seconds, functions, must) in noted(in_turn, TREE, plain=plain).items():
+        for function in ["", *functions]:
+            found[function][check] = seconds, len(functions), must
     return found
 
 
@@ -84,24 +84,28 @@ def _compiled(path: Path) -> bool:
 
 
 def calling(file: str, function: str, known: Callers) -> dict[str, tuple[float, int, Any]]:
-    """The checks that call a function; where none is known to, those that call its like.
+    """The checks that call a function, or what stands inside it (a class).
 
-    That is what stands inside it (of a class), one of its name in another file, or its whole file.
+    Where none is known to, those that call one of its name in another file, or anything in its
+    file; and those of a file of tests with its name, which may start other programs.
     """
     at = f"{file}:{function}"
-    alike = [
-        lambda name: name == at,
-        lambda name: bool(function) and name.startswith(f"{at}."),
-        lambda name: bool(function) and name.endswith(f":{function}"),
-        lambda name: name.startswith(f"{file}:"),
-    ]
+    alike = [lambda name: name.startswith(f"{file}:")]
+    if function:
+        alike[:0] = [
+            lambda name: name == at or name.startswith(f"{at}."),
+            lambda name: name.endswith(f":{function}"),
+        ]
     for like in alike:
         found: dict[str, tuple[float, int, Any]] = {}
         for name in filter(like, known):
             found |= known[name]
-        if found:
+        if found and function and like is alike[0]:
             return found
-    return {}
+        if found:
+            break
+    of_its_name = f"/test_{Path(file).stem}"
+    return found | {check: what for check, what in known[""].items() if of_its_name in check}
 
 
 def plan(one: Mutation, known: dict[bool, Callers]) -> None:

@@ -55,13 +55,13 @@ def found_in(root: Path, one: Mutation) -> str | None:
 
 
 def changed_line(code: str, one: Mutation) -> int:
-    """The number of the first line that differs.
+    """The number of the first line that differs and holds something.
 
     >>> changed_line("a = 1\\nb = 1\\n", {"old": "b = 1", "new": "b = 2"})
     2
     """
     lines = zip(code.split("\n"), (with_change(code, one) or "").split("\n"), strict=False)
-    return next((i for i, (old, new) in enumerate(lines, 1) if old != new), 1)
+    return next((i for i, (old, new) in enumerate(lines, 1) if old.strip() and old != new), 1)
 
 
 def function_at(code: str, line: int) -> str:
