@@ -44,7 +44,7 @@ COPIED = (
     "src", "tests", "benchmarks", "paper_tables", "docs", "examples", "tools", ".github", ".ci",
 )  # fmt: skip
 #: processor seconds of tests and of streams that a change is tried on
-OF_TESTS, OF_STREAMS = 15.0, 30.0
+OF_TESTS, OF_STREAMS = 10.0, 20.0
 #: tests that start servers, browsers or other programs, and those of pages
 DEAR = (
     "tests/browser", "tests/engines", "tests/docs", "tests/examples", "tests/test_notebooks.py",

@@ -20,10 +20,22 @@ def test_nothing_is_spent_before_something_is_bought():
     assert (LedgerView().spent, LedgerView().reserved) == (0, 0)
 
 
-def test_a_dashboard_that_nobody_looks_at_rests():
-    looks = []
-    watcher = Watcher(lambda: looks.append(0) or LifetimeView())
+def test_a_dashboard_draws_what_is_new_each_time_and_rests_otherwise():
+    looks, titles = [], ["first", "second"]
+    watcher = Watcher(lambda: looks.append(0) or LifetimeView(title=titles[0]), every=0.1)
     watcher.start()
-    time.sleep(0.2)
+    drawn = 0  # each title is taken in and drawn
+    for _ in titles:
+        drawn += 2
+        until = time.monotonic() + 20
+        while watcher.scene.version < drawn and time.monotonic() < until:
+            time.sleep(0.01)
+        titles.reverse()
     watcher.stop()
+    assert watcher.scene.version >= drawn
+    looks.clear()
+    resting = Watcher(lambda: looks.append(0) or LifetimeView())
+    resting.start()
+    time.sleep(0.2)
+    resting.stop()
     assert 1 <= len(looks) <= 2
