@@ -153,14 +153,14 @@ def read_lightgbm(model: Any) -> Readable:
         raise unknown_model(model, "it has no trees")
     names = tuple(described["feature_names"])
     plain = names == tuple(f"Column_{i}" for i in range(len(names)))
-    wrapper = booster is not model
+    wrapper, probabilities = booster is not model, getattr(model, "predict_proba", None)
     return Readable(
         forest=join(trees),
         n_features=len(names),
         feature_names=None if plain else names,
         # The wrapper predicts labels; a bare booster has no classes and predicts scores.
         predict=_on_arrays(model) if wrapper else booster.predict,
-        predict_proba=getattr(model, "predict_proba", None) if wrapper else None,
+        predict_proba=_without_names(probabilities) if probabilities is not None else None,
         classes=getattr(model, "classes_", None) if wrapper else None,
     )
 
