@@ -32,7 +32,6 @@ from thrifty.typing import AnyArray, Fields, JsonLike
 from thrifty.wrapped import Predict, Readable, unknown_model
 
 if TYPE_CHECKING:
-    import lightgbm
     import xgboost
 
 _CATEGORIES = "categorical splits are not read; encode them as numbers"
@@ -153,23 +152,16 @@ def read_lightgbm(model: Any) -> Readable:
         raise unknown_model(model, "it has no trees")
     names = tuple(described["feature_names"])
     plain = names == tuple(f"Column_{i}" for i in range(len(names)))
-    wrapper, probabilities = booster is not model, getattr(model, "predict_proba", None)
+    probabilities = getattr(model, "predict_proba", None)
     return Readable(
         forest=join(trees),
         n_features=len(names),
         feature_names=None if plain else names,
         # The wrapper predicts labels; a bare booster has no classes and predicts scores.
-        predict=_on_arrays(model) if wrapper else booster.predict,
+        predict=_without_names(model.predict),
         predict_proba=_without_names(probabilities) if probabilities is not None else None,
-        classes=getattr(model, "classes_", None) if wrapper else None,
+        classes=getattr(model, "classes_", None),
     )
-
-
-def _on_arrays(model: lightgbm.LGBMModel) -> Predict:
-    def predict(table: AnyArray) -> AnyArray:
-        return np.asarray(model.predict(table, validate_features=False))
-
-    return predict
 
 
 def _lightgbm_tree(structure: Fields, model: object) -> Forest:
