@@ -26,7 +26,7 @@ import numpy as np
 
 from thrifty.attempt import Attempt, Failed, Failure, Found, Representation
 from thrifty.cells import Cells
-from thrifty.checks import a_choice, set_checked, whole_number
+from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
 from thrifty.labels.classes import Labels
 from thrifty.trees.gains import Gain, Measure, gain_named, pure_child
@@ -37,8 +37,7 @@ from thrifty.trees.race import Race
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
 from thrifty.trees.tested import Tested
-from thrifty.trees.tree import Leaf, Tree, allows_missing
-from thrifty.trees.use_rep import MATCH
+from thrifty.trees.tree import Leaf, Tree
 from thrifty.typing import AnyArray, Json, JsonLike
 
 if TYPE_CHECKING:
@@ -219,9 +218,11 @@ class Lists(LearnedTrees[Metafeatures]):
 
     def __post_init__(self) -> None:
         set_checked(self, max_depth=whole_number("max_depth", self.max_depth))
-        a_choice("match", self.match, MATCH)
-        allows_missing(self.missing)
-        gain_named(self.gain)
+        self._checked()
+
+    def _checked(self) -> Paper:
+        """The paper's learner with these parameters; it refuses what cannot be."""
+        return Paper(gain=self.gain, match=self.match, missing=self.missing)
 
     @property
     def how(self) -> Learner[Metafeatures]:
@@ -230,26 +231,16 @@ class Lists(LearnedTrees[Metafeatures]):
 
     def to_dict(self) -> Json:
         """Name and parameters, for JSON."""
-        if not isinstance(self.gain, str | Gain):
-            raise BadParameter(
-                "a family whose gain is a function cannot be stored: give the gain by name, or "
-                "keep the lifetime in memory."
-            )
-        return {
-            "family": "Lists",
-            "max_depth": self.max_depth,
-            "gain": self.gain.name if isinstance(self.gain, Gain) else self.gain,
-            "match": self.match,
-            "missing": self.missing,
-        }
+        plain = self._checked().to_dict()
+        own = {name: plain[name] for name in ("gain", "match", "missing")}
+        return {"family": "Lists", "max_depth": self.max_depth, **own}
 
     @classmethod
     def from_dict(cls, data: JsonLike) -> Lists:
         """The inverse of :meth:`to_dict`."""
-        given = {key: value for key, value in data.items() if key != "family"}
-        if given.get("match") == "stored":  # of 0.2; the same promise
-            given["match"] = "threshold"
-        return cls(**given)
+        own = {name: data[name] for name in ("gain", "match", "missing") if name in data}
+        learner = Paper.from_dict(own)
+        return cls(data["max_depth"], learner.gain, learner.match, learner.missing)
 
 
 def no_list(labels: Labels, max_depth: int, table: Callable[[], AnyArray]) -> OnStuck[PlaceOfRows]:

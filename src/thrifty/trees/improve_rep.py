@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 
 from thrifty.errors import BadParameter
 from thrifty.trees.representation import Metafeatures
-from thrifty.trees.tree import EMPTY, Leaf, Node, Path, Tree, internal_nodes, subtree
+from thrifty.trees.tree import EMPTY, Leaf, Node, Path, Split, Tree, internal_nodes, subtree
 from thrifty.trees.use_rep import Grown
 
 
@@ -33,23 +33,18 @@ def first_difference(scratch: Tree, grown: Grown) -> Path:
     if not grown.at_a_bound:
         on_the_way.append(failed_at)
     for path in (*on_the_way, *everywhere):
-        if _differ(_at_or_empty(scratch, path), _at_or_empty(grown.tree, path)):
+        if _split_at(scratch, path) != _split_at(grown.tree, path):
             return path
-    return failed_at if isinstance(_at_or_empty(scratch, failed_at), Node) else ()
+    return () if _split_at(scratch, failed_at) is None else failed_at
 
 
-def _differ(a: Tree, b: Tree) -> bool:
-    if isinstance(a, Node) and isinstance(b, Node):
-        return a.split != b.split
-    return isinstance(a, Node) or isinstance(b, Node)
-
-
-def _at_or_empty(tree: Tree, path: Path) -> Tree:
+def _split_at(tree: Tree, path: Path) -> Split | None:
+    """The split at a position; None where a leaf is, there or above."""
     for branch in path:
         if not isinstance(tree, Node):
-            return EMPTY
+            return None
         tree = tree.child(branch)
-    return tree
+    return tree.split if isinstance(tree, Node) else None
 
 
 def by_paths(known: Metafeatures, scratch: Tree, grown: Grown) -> list[Tree]:

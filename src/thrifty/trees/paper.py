@@ -36,7 +36,7 @@ from thrifty.trees.gains import Gain, Measure, gain_named
 from thrifty.trees.improve_rep import Improvement, improved, improvement_named
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import scratch_tree
-from thrifty.trees.tree import Leaf, Node, Tree, allows_missing
+from thrifty.trees.tree import Leaf, Node, Tree, allows_missing, internal_nodes
 from thrifty.trees.use_rep import MATCH, Grown, use_rep
 from thrifty.trees.warm_up import WarmUp, after_warm_task, read_warm_up
 from thrifty.typing import Ints, Json, JsonLike
@@ -302,18 +302,11 @@ class Paper:
         return cls(**given)
 
 
-def _mean_depth(tree: Tree) -> float:
-    """The average depth of a leaf when every split is even."""
-    if isinstance(tree, Leaf):
-        return 0.0
-    return 1.0 + (_mean_depth(tree.false) + _mean_depth(tree.true)) / 2
-
-
 def path_cells(trees: Iterable[Tree]) -> float:
-    """Cells on an average path of the deepest of these trees.
+    """Cells on an average path of the deepest of these trees, every split being even.
 
     >>> from thrifty.trees.tree import stump
     >>> path_cells([stump(1)])
     1.0
     """
-    return max(map(_mean_depth, trees))
+    return max(sum(0.5 ** len(path) for path, _ in internal_nodes(tree)) for tree in trees)

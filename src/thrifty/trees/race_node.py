@@ -67,11 +67,19 @@ def ceilings(gain: Gain, totals: Ints, prices: Floats) -> Floats:
     best = np.full(len(prices), np.inf)
     if not gain.by_price or len(present) > _MOST_CORNERS or prices.min() == prices.max():
         return best
-    best[:] = -np.inf
-    for corner in product((0, 1), repeat=len(present)):
-        counts = np.zeros((len(totals), len(prices)), dtype=np.int64)
-        counts[present] = (totals[present] * np.array(corner))[:, None]
-        best = np.maximum(best, gain(counts, totals, prices))
+    every = np.repeat(totals[:, None], len(prices), axis=1)
+    return best_corner(gain, np.zeros_like(every), every, totals, prices)
+
+
+def best_corner(gain: Gain, low: Ints, high: Ints, totals: Ints, prices: Floats) -> Floats:
+    """The best gain at the corners of the boxes of counts between ``low`` and ``high`` (C, k)."""
+    present = np.flatnonzero(totals).tolist()
+    best = np.full(low.shape[1], -np.inf)
+    for corner in product((low, high), repeat=len(present)):
+        at = np.zeros_like(low)
+        for c, side in zip(present, corner):
+            at[c] = side[c]
+        best = np.maximum(best, gain(at, totals, prices))
     return best
 
 
@@ -170,17 +178,8 @@ class Bar:
         if len(present) > _MOST_CORNERS and self.gain.at_most is not None:
             best = self.gain.at_most(low[present], high[present], self.totals[present])
         else:
-            best = self._best_corner(low, high, prices, present)
+            best = best_corner(self.gain, low, high, self.totals, prices)
         return np.asarray(best < self.just_below)
-
-    def _best_corner(self, low: Ints, high: Ints, prices: Floats, present: Ints) -> Floats:
-        best = np.full(low.shape[1], -np.inf)
-        for corner in product((low, high), repeat=len(present)):
-            at = np.zeros_like(low)
-            for c, side in zip(present.tolist(), corner):
-                at[c] = side[c]
-            best = np.maximum(best, self.gain(at, self.totals, prices))
-        return best
 
 
 #: a leader stands out when it is this many standard errors ahead (each of the two rates)
