@@ -471,13 +471,13 @@ class Cells:
         account, names, meter = self._account, self._source.feature_names, self.meter
         n, n_offered, only = self.n_examples, self.n_offered, self.features.only
         bought = meter.bought_per_feature
-        cells, reused, some = kernels.tally(bought, meter.reused_per_feature)  # type: ignore[no-untyped-call]
+        cells, some = int(bought.sum()), np.flatnonzero(bought)
         there_was = n * n_offered - meter.n_absent(only) - account.owned_cells(only)
         return Receipt(
-            cells=int(cells),
+            cells=cells,
             cost=to_units(account.cost()),
-            reused_cells=int(reused),
-            avoided_cells=there_was - int(cells),
+            reused_cells=int(meter.reused_per_feature.sum()),
+            avoided_cells=there_was - cells,
             max_cells_per_example=meter.max_per_example(),
             n_examples=n,
             n_features=n_offered,

@@ -9,7 +9,7 @@ the last bit.
 
 # ruff: noqa: F401
 
-from thrifty.kernels.counting import charge, count_columns, count_segments, largest_in_planes, tally
+from thrifty.kernels.counting import charge, count_columns, count_segments, largest_in_planes
 from thrifty.kernels.gains import (
     eg2_gains,
     entropy_gains,

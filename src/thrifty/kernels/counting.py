@@ -146,21 +146,6 @@ def charge(
 
 
 @jit
-def tally(bought, reused):  # type: ignore[no-untyped-def]
-    """(cells bought, cells reused, features with a purchase) in one pass over the features."""
-    cells = again = np.int64(0)
-    some = np.empty(len(bought), dtype=np.int64)
-    n = 0
-    for f in range(len(bought)):
-        again += reused[f]
-        if bought[f] != 0:
-            cells += bought[f]
-            some[n] = f
-            n += 1
-    return cells, again, some[:n]
-
-
-@jit
 def largest_in_planes(planes: Words) -> int:
     """The largest of the counts that the planes hold."""
     P, W = planes.shape
