@@ -280,18 +280,18 @@ def _outcomes(view: LifetimeView) -> Picture | None:
     return Picture(
         "outcomes",
         "Observed outcomes",
-        f"{told}. The AUROC of the present version on them, with intervals of 95 %; broken lines "
-        "are the figures from held-out rows when it was learned.",
+        f"{told}. The AUROC of the present version on them, with intervals of 95 %; a broken line "
+        "is the figure from held-out rows when it was learned, a dotted one where it became worse.",
         partial(_draw_outcomes, monitors=watched),
     )
 
 
 def _draw_outcomes(axes: Axes, monitors: Sequence[Monitor]) -> None:
     """A line a model: its AUROC, period by period."""
-    ends = [0.5]
+    ends, day = [0.5], 86_400  # dates are counted in days
     for i, one in enumerate(monitors):
         periods = [p for p in one.periods if p.auroc is not None]
-        at = np.array([p.begins for p in periods], dtype=np.int64).astype("datetime64[s]")
+        at = np.array([p.begins for p in periods]) / day
         value, low, high = (
             np.array([getattr(p, name) for p in periods], dtype=np.float64)
             for name in ("auroc", "auroc_low", "auroc_high")
@@ -303,8 +303,11 @@ def _draw_outcomes(axes: Axes, monitors: Sequence[Monitor]) -> None:
         if one.auroc_learned is not None:
             axes.axhline(one.auroc_learned, color=ink.SERIES[i], linestyle="--", linewidth=1)
             ends.append(one.auroc_learned)
+        if one.since is not None:
+            axes.axvline(one.since / day, color=ink.SERIES[i], linestyle=":", linewidth=1.4)
         ends += low.tolist()
     axes.set_ylim(min(ends) - 0.02, 1.02)
+    axes.xaxis_date()
     axes.figure.autofmt_xdate(rotation=30)
     ink.frame(axes, "outcomes since", "AUROC")
     ink.legend(axes)
