@@ -41,9 +41,9 @@ class Clinic:
 
     def source(self, examples=None, delay=0.0, **options):
         provider = self.provider(delay=delay)
-        make = provider.async_source if self.kind == "async" else provider.source
         options = {"prices": self.price, "max_cells": 60, "max_examples": 10, **options}
-        return make(examples or self.examples, FEATURES, **options)
+        awaited = self.kind == "async"
+        return provider.source(examples or self.examples, FEATURES, awaited=awaited, **options)
 
     def open(self, **options):
         family = thrifty.Trees(max_depth=3, learner=thrifty.trees.Paper())

@@ -15,10 +15,9 @@ IDS, FEATURES = ["p1", "p2", "p3"], ["a", "b"]
 
 def make(kind, faults, **options):
     provider = FakeProvider(idempotent=kind == "idempotent", faults=faults, seconds=0.3)
-    source = provider.async_source if kind == "async" else provider.source
     ledger = Ledger(MemoryStore().book("test", {}, {}))
-    options = {"prices": 2, **options}
-    return provider, ledger, Cells(source(IDS, FEATURES, **options), ledger=ledger, task="t")
+    source = provider.source(IDS, FEATURES, awaited=kind == "async", **{"prices": 2, **options})
+    return provider, ledger, Cells(source, ledger=ledger, task="t")
 
 
 def nothing_is_known(cells) -> bool:

@@ -101,30 +101,20 @@ class FakeProvider:
         self.calls = 0
 
     def source(
-        self, examples: Iterable[object], features: Sequence[str], **options: Any
+        self,
+        examples: Iterable[object],
+        features: Sequence[str],
+        *,
+        awaited: bool = False,
+        **options: Any,
     ) -> CallableSource:
-        """A source of this provider's cells."""
-        options.setdefault("idempotent", self.idempotent)
-        options.setdefault("name", "provider")
-        fn: Callable[..., object] = self if self.idempotent else self.ask
-        return Source.from_callable(fn, examples=examples, features=features, **options)
+        """A source of this provider's cells; ``awaited``: through an async function."""
+        options = {"idempotent": self.idempotent, "name": "provider", **options}
 
-    def async_source(
-        self, examples: Iterable[object], features: Sequence[str], **options: Any
-    ) -> CallableSource:
-        """The same through an async function."""
-        options.setdefault("idempotent", self.idempotent)
-        options.setdefault("name", "provider")
-
-        async def plain(ids: Sequence[object], names: Sequence[str]) -> object:
+        async def later(ids: Sequence[object], names: Sequence[str]) -> object:
             return self(ids, names)
 
-        async def keyed(
-            ids: Sequence[object], names: Sequence[str], idempotency_key: str
-        ) -> object:
-            return self(ids, names, idempotency_key)
-
-        fn: Callable[..., object] = keyed if self.idempotent else plain
+        fn: Callable[..., object] = self if self.idempotent else later if awaited else self.ask
         return Source.from_callable(fn, examples=examples, features=features, **options)
 
     def ask(self, ids: Sequence[object], names: Sequence[str]) -> object:
