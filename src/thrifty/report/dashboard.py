@@ -30,13 +30,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request, cookie_parser
-from starlette.responses import (
-    HTMLResponse,
-    JSONResponse,
-    PlainTextResponse,
-    RedirectResponse,
-    Response,
-)
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -54,7 +48,6 @@ class Scene:
     """What was seen last. ``version`` rises with every change, new pictures too."""
 
     view: LifetimeView = field(default_factory=LifetimeView)
-    rows: tuple[list[Any], ...] = ()
     version: int = 0
     seen_at: float = 0.0
     trouble: str = ""
@@ -108,15 +101,8 @@ class Watcher:
         if view == before.view:
             view = before.view  # keeps the sums it has worked out
         changed = view is not before.view or trouble != before.trouble
-        rows = before.rows if len(view.tasks) >= len(before.rows) else ()
-        new = enumerate(view.tasks[len(rows) :], len(rows))
-        self._now(
-            changed,
-            view=view,
-            rows=(*rows, *(task_row(i, task) for i, task in new)),
-            trouble=trouble,
-            seen_at=before.seen_at if trouble else time.time(),
-        )
+        seen_at = before.seen_at if trouble else time.time()
+        self._now(changed, view=view, trouble=trouble, seen_at=seen_at)
         return changed
 
     def draw_once(self) -> bool:
@@ -196,8 +182,8 @@ class Guard:
         return None
 
 
-def _no(status: int, why: str) -> PlainTextResponse:
-    return PlainTextResponse(why + "\n", status)
+def _no(status: int, why: str) -> Response:
+    return Response(why + "\n", status, media_type="text/plain")
 
 
 _STATIC = {"thrifty.css": "text/css", **dict.fromkeys((*SCRIPTS, "live.js"), "text/javascript")}
@@ -251,7 +237,7 @@ def make_app(watcher: Watcher, place: str) -> Starlette:
     files = {name: static_text(name) for name in _STATIC}
 
     async def page(request: Request) -> Response:
-        return HTMLResponse(live_page(watcher.scene, place))
+        return Response(live_page(watcher.scene, place), media_type="text/html")
 
     async def live(request: Request) -> Response:
         scene = watcher.scene
@@ -260,7 +246,8 @@ def make_app(watcher: Watcher, place: str) -> Starlette:
         return JSONResponse({**said, "running": counted(running, "task") if running else ""})
 
     async def tasks(request: Request) -> Response:
-        return JSONResponse(watcher.scene.rows)
+        every = enumerate(watcher.scene.view.tasks)
+        return JSONResponse([task_row(i, task) for i, task in every])
 
     async def task(request: Request) -> Response:
         view, told = watcher.scene.view, request.path_params["number"]
