@@ -53,8 +53,8 @@ def make_lifetime(folder: Path) -> Path:
 @contextmanager
 def dashboard(store: Path) -> Iterator[str]:
     start = "from thrifty.cli import main; main()"
-    command = [sys.executable, "-c", start, "report", str(store), "--live", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", start, "report", store.name, "--live", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=store.parent)
     assert process.stdout is not None
     yield process.stdout.readline().strip()
     process.terminate()
