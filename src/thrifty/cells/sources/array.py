@@ -23,7 +23,10 @@ from thrifty.typing import AnyArray, Bools, Ints, KindsLike, NaLike, TableLike, 
 
 
 class ArraySource(Source):
-    """A two-dimensional array, examples x features.
+    """A two-dimensional array, examples x features; or the columns of a frame.
+
+    ``lazily``: a column of a frame that is no feature, dates for instance, is an error when it is
+    needed. A frame whose columns are all Boolean becomes one byte per cell, another float64.
 
     The array itself is kept, not copied. Packed forms are made when first needed: a column when a
     learner compares it, all tiles when a task is learned from scratch (1 bit per cell).
@@ -37,14 +40,33 @@ class ArraySource(Source):
         allow_missing: bool = False,
         kinds: KindsLike = None,
         na: NaLike = None,
+        frame: bool = False,
+        lazily: bool = False,
     ) -> None:
-        table = checked_table(X)
-        names, self.named = _names(feature_names, table.shape[1])
-        told = read_kinds(kinds, names)
+        given: Any = X
+        if frame and (given.shape[0] == 0 or given.shape[1] == 0):
+            raise BadInput(
+                "X must hold at least one example and one feature; the frame has "
+                f"{given.shape[0]} rows and {given.shape[1]} columns."
+            )
+        feature_names = list(given.columns) if frame else feature_names
+        table = None if frame else checked_table(X)
+        n = given.shape[1] if table is None else table.shape[1]
+        names, self.named = _names(feature_names, n)
+        told, codes = read_kinds(kinds, names), read_na(na)
         categories: dict[int, tuple[str, ...]] = {}
-        codes, found = read_na(na), dict[str, list[object]]()
-        if told or codes or table.dtype.kind in "OU":
-            table, categories = read_columns(table.T, names, told, na=codes, found=found)
+        found, unread = dict[str, list[object]](), dict[str, BadInput]()
+        if table is None or told or codes or table.dtype.kind in "OU":
+            columns = (np.asarray(given[name].to_numpy()) for name in feature_names or ())
+            table, categories = read_columns(
+                columns if table is None else table.T,
+                names,
+                told,
+                unread if lazily else None,
+                na=codes,
+                found=found,
+            )
+            self.unread = unread
             self.gaps, self.told_kinds = with_na(codes, found), plain_kinds(told)
         boolean = boolean_columns(table, names, allow_missing=allow_missing)
         if categories:  # of two categories the places are 0 and 1, too
@@ -178,41 +200,6 @@ def _check_indices(X: Any) -> None:
 def _check_range(at: AnyArray, n: int, what: str) -> None:
     if len(at) and (int(at.min()) < 0 or int(at.max()) >= n):
         raise ValueError(f"{what} indices must lie in 0..{n - 1}")
-
-
-def frame_source(
-    frame: Any,  # of pandas or Polars
-    *,
-    allow_missing: bool = False,
-    kinds: KindsLike = None,
-    lazily: bool = False,
-    na: NaLike = None,
-) -> Source:
-    """A source over the frame's columns.
-
-    ``lazily``: a column that is no feature, dates for instance, is an error when it is needed.
-    All-Boolean frames become one byte per cell; a frame with any other column becomes float64.
-    """
-    given = list(frame.columns)
-    if not given or len(frame) == 0:
-        raise BadInput(
-            "X must hold at least one example and one feature; the frame has "
-            f"{len(frame)} rows and {len(given)} columns."
-        )
-    names = checked_names(given, len(given))
-    columns = (np.asarray(frame[name].to_numpy()) for name in given)
-    told = read_kinds(kinds, names)
-    unread: dict[str, BadInput] = {}
-    gaps: dict[str, list[object]] = {}
-    table, categories = read_columns(
-        columns, names, told, unread if lazily else None, na=read_na(na), found=gaps
-    )
-    source = ArraySource(table, names, allow_missing=allow_missing)
-    source.boolean[list(categories)] = False
-    source.categories, source.unread = categories, unread
-    source.gaps = with_na(read_na(na), gaps)
-    source.told_kinds = plain_kinds(told)
-    return source
 
 
 class RecodedSource(SourceView):

@@ -298,12 +298,14 @@ class Source(ABC):
         where whatever is empty is known to be.
         ``values``, "fixed" or "newest", as in :meth:`from_array`.
         """
-        from thrifty.cells.sources.array import frame_source
+        from thrifty.cells.sources.array import ArraySource
         from thrifty.cells.sources.gaps import with_censored
 
         gaps = allow_missing or present is not None
         na = with_censored(na, censored)
-        source = frame_source(frame, allow_missing=gaps, kinds=kinds, lazily=lazily, na=na)
+        source = ArraySource(
+            frame, allow_missing=gaps, kinds=kinds, na=na, frame=True, lazily=lazily
+        )
         source.index = getattr(frame, "index", None)
         return source._with_present(present, examples, name, duplicates, values)
 
