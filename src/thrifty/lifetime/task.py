@@ -28,10 +28,8 @@ from thrifty.lifetime.learned import (
     About,
     Learned,
     StoredModel,
-    model_to_store,
     prediction_price,
     receipt_from_store,
-    receipt_to_store,
 )
 from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
@@ -140,7 +138,7 @@ class Task:
         if self._number is None or self._task not in state.tasks:
             state.model(name)  # says which tasks there are
         else:
-            self._named_version()
+            self._version(self._number)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, {self.route!r})"
@@ -159,17 +157,17 @@ class Task:
     def _learned(self) -> Learned:
         return self._state.tasks[self._task]
 
-    def _named_version(self) -> Version:
+    def _version(self, number: int) -> Version:
         there = {version.number: version for version in self._every_version()}
-        if self._number not in there:
+        if number not in there:
             listed = ", ".join(version.name for version in there.values())
-            raise BadInput(f"{self._task!r} has no version {self._number}; there are {listed}.")
-        return there[self._number]
+            raise BadInput(f"{self._task!r} has no version {number}; there are {listed}.")
+        return there[number]
 
     @property
     def model(self) -> Any:  # beyond an Estimator each family's has attributes of its own
         if self._number is not None:
-            return self._named_version().model
+            return self._version(self._number).model
         return self._state.model(self.name)
 
     @property
@@ -182,7 +180,8 @@ class Task:
 
     @property
     def receipt(self) -> Receipt:
-        return self._learned.receipt if self._number is None else self._named_version().receipt
+        number = self._number
+        return self._learned.receipt if number is None else self._version(number).receipt
 
     @property
     def quality(self) -> Any:  # each family measures its own
@@ -214,26 +213,14 @@ class Task:
         found = []
         for head in self._heads():
             receipt = receipt_from_store(head.receipt, state.now.features)
-            loss, before = head.note.get("loss"), head.note.get("loss before")
-            judged = int(head.note.get("rows") or 0)
-            load = partial(self._load, head.number)
-            found.append(
-                Version(
-                    self._task,
-                    head.number,
-                    head.state,
-                    receipt,
-                    head.at,
-                    loss,
-                    before,
-                    judged,
-                    load,
-                )
-            )
+            note, load = head.note, partial(self._load, head.number)
+            said = (note.get("loss"), note.get("loss before"), int(note.get("rows") or 0))
+            first = (self._task, head.number, head.state)
+            found.append(Version(*first, receipt, head.at, *said, load))
         if not found:
             at = state.saved.row(self._task).learned_at
-            first = Version(self._task, 1, _PRESENT, learned.receipt, at)
-            found.append(replace(first, _load=lambda: learned.model))
+            only = Version(self._task, 1, _PRESENT, learned.receipt, at)
+            found.append(replace(only, _load=lambda: learned.model))
         return found
 
     def _load(self, number: int) -> Estimator:
@@ -371,23 +358,15 @@ class Task:
         """Write the version down, with what it bought, in one transaction."""
         state, name, first, after = self._state, self.name, self._learned, task.after()
         present, number = task.updates, int(task.name.rpartition("@")[2])
-        names, receipt, ids = task.features.names, task.cells.receipt(), task.source.examples
+        receipt, ids = task.cells.receipt(), task.source.examples
         about = replace(first.about, prediction_price=prediction_price(made.model, task.cells))
         learned = Learned(task.name, "bought", (made.model, receipt, None, about))
         done = self._transactions.finished(task, learned)
-        taken = made.not_worse
-        row = VersionRow(
-            name,
-            number,
-            _PRESENT if taken else _ASIDE,
-            receipt_to_store(receipt, about, names),
-            time.time(),
-            {"loss": made.loss, "loss before": made.loss_before, "rows": made.n_judged},
-            model_to_store(made.model, names),
-            state.family.to_dict(),
-            uuid.uuid4().hex,
-        )
-        before = self._first_row() if number == 2 else None
+        assert done.row is not None, "no background"
+        taken, note = made.not_worse, {"loss": made.loss, "loss before": made.loss_before}
+        state_now = _PRESENT if taken else _ASIDE
+        row = self._row(done.row(), number, state_now, {**note, "rows": made.n_judged})
+        before = self._row(state.saved.row(name), 1, _BEFORE, {}) if number == 2 else None
 
         def work(pages: SqlPages) -> None:
             there = pages.version_row(name, number)
@@ -417,14 +396,13 @@ class Task:
         state.now = replace(state.now, features=after.features, named=after.named)
         if taken:
             state.tasks[name] = first.with_model(made.model, about)
-        return next(version for version in self.versions if version.number == number)
+        return self._version(number)
 
-    def _first_row(self) -> VersionRow:
-        """The first version, as it is written down beside the second."""
-        row, token = self._state.saved.row(self.name), uuid.uuid4().hex
-        return VersionRow(
-            self.name, 1, _BEFORE, row.receipt, row.learned_at, {}, row.model, row.family, token
-        )
+    def _row(self, kept: TaskRow, number: int, state: str, note: Json) -> VersionRow:
+        """A version as it is written down."""
+        said = (state, kept.receipt, kept.learned_at, note)
+        token = uuid.uuid4().hex
+        return VersionRow(self.name, number, *said, kept.model, kept.family, token)
 
     def rollback(self) -> Version:
         """Let the version before the present one answer again; nothing is lost.
@@ -473,7 +451,7 @@ class Task:
 
         row = self._book.write(work)
         tasks[name] = tasks[name].with_model(self._load(row.number), About.of(row.receipt))
-        return next(version for version in self.versions if version.number == row.number)
+        return self._version(row.number)
 
     def outcomes(self, ids: Sequence[object], y: LabelsLike, *, at: float | None = None) -> Monitor:
         """Record outcomes of rows that were predicted; say whether the model is still as good.
