@@ -64,7 +64,7 @@ def test_what_the_user_said_counts_in_outcomes_and_stays(said, tmp_path):
         life["t"].update(source(new, N), truth, spend=500)
     with thrifty.Lifetime.open(tmp_path / "s.db") as life:
         assert life.tasks[0].positive == said
-        assert [one.positive for one in life._monitors()] == [said]
+        assert [one.positive for one in life.ledger.book.read(read_monitors)] == [said]
 
 
 def test_several_tasks_have_one_each():
