@@ -30,8 +30,8 @@ from thrifty.lifetime.transaction import (
     OpenTask,
     TaskOptions,
     Transactions,
-    in_shares,
-    shared_receipts,
+    share_of,
+    shared_receipt,
 )
 from thrifty.protocol import AnyFamily, Representation, attempt_task, traits_of
 from thrifty.stores.saved import Finished
@@ -161,13 +161,12 @@ class Learning:
         """
         state, cells, names, bought = self.state, task.cells, brought.names, brought.bought
         done, opened, finished = list[Learned](), list[OpenTask](), list[Finished]()
-        receipts = shared_receipts(cells.receipt(), len(names))
-        counted = in_shares(cells.counted, len(names))
+        whole, n = cells.receipt(), len(names)
         paid_by = None if cells.is_free else names[0]
         for i, (name, y, found) in enumerate(zip(names, brought.columns, every)):
             partly = _by_rows(task.labels[i] if brought.together else task.labels)
             labels = partly.labels if isinstance(partly, PartlyLabelled) else partly
-            receipt, labelled = receipts[i], None
+            receipt, labelled = shared_receipt(whole, i, n), None
             if found.promise:
                 receipt = replace(receipt, promise=found.promise)
             if bought is not None:
@@ -178,7 +177,8 @@ class Learning:
             learned = Learned(name, found.route, parts, task.features.left_out, labelled)
             one = replace(task, name=name, labels=partly, booked=i > 0)
             label, beside = label_name(y, task.source), brought.label_cells
-            end = self._transactions.finished(one, learned, label, counted[i], paid_by, beside)
+            counted = share_of(cells.counted, i, n)
+            end = self._transactions.finished(one, learned, label, counted, paid_by, beside)
             finished.append(end)
             done.append(learned)
             opened.append(one)

@@ -419,43 +419,38 @@ def _row_of(
     return row
 
 
-def in_shares(amount: int, n: int) -> list[int]:
-    """n whole numbers as alike as can be, with this sum.
+def share_of(amount: int, i: int, n: int) -> int:
+    """The share of the i-th of n: whole numbers as alike as can be, whose sum is the amount.
 
-    >>> in_shares(8, 3)
+    >>> [share_of(8, i, 3) for i in range(3)]
     [3, 3, 2]
     """
-    return [amount // n + (i < amount % n) for i in range(n)]
+    return amount // n + (i < amount % n)
 
 
-def shared_receipts(receipt: Receipt, n: int) -> list[Receipt]:
-    """What n tasks paid together, as the bill of each: cells, money and lines sum to the whole.
+def shared_receipt(receipt: Receipt, i: int, n: int) -> Receipt:
+    """What n tasks paid together, as the bill of the i-th: cells, money and lines sum to the whole.
 
-    >>> both = shared_receipts(Receipt(5, 2.5, 0, 3, 2, 4, 2, {"a": 3, "b": 2}), 2)
+    >>> both = [shared_receipt(Receipt(5, 2.5, 0, 3, 2, 4, 2, {"a": 3, "b": 2}), i, 2)
+    ...         for i in range(2)]
     >>> [one.cells for one in both], sum(one.cost for one in both), both[0].per_feature
     ([3, 2], 2.5, {'a': 2, 'b': 1})
     """
     if n == 1:
-        return [receipt]
-    costs = _money(receipt.cost, n)
-    counts = {name: in_shares(count, n) for name, count in receipt.per_feature.items()}
-    cells = in_shares(receipt.cells, n)
-    reused, avoided = in_shares(receipt.reused_cells, n), in_shares(receipt.avoided_cells, n)
-    lines = [(what, in_shares(count, n), _money(sum_, n)) for what, count, sum_ in receipt.lines]
-    return [
-        replace(
-            receipt,
-            cells=cells[i],
-            cost=costs[i],
-            reused_cells=reused[i],
-            avoided_cells=avoided[i],
-            per_feature={name: parts[i] for name, parts in counts.items() if parts[i]},
-            lines=tuple((what, c[i], sums[i]) for what, c, sums in lines if c[i] or sums[i]),
-        )
-        for i in range(n)
-    ]
+        return receipt
 
+    def money(amount: float) -> float:
+        """In whole millionths, the smallest that is counted."""
+        return share_of(round(amount * 1e6), i, n) / 1e6
 
-def _money(amount: float, n: int) -> list[float]:
-    """An amount in n parts of whole millionths, the smallest that is counted."""
-    return [part / 1e6 for part in in_shares(round(amount * 1e6), n)]
+    counts = {name: share_of(count, i, n) for name, count in receipt.per_feature.items()}
+    lines = [(what, share_of(count, i, n), money(cost)) for what, count, cost in receipt.lines]
+    return replace(
+        receipt,
+        cells=share_of(receipt.cells, i, n),
+        cost=money(receipt.cost),
+        reused_cells=share_of(receipt.reused_cells, i, n),
+        avoided_cells=share_of(receipt.avoided_cells, i, n),
+        per_feature={name: count for name, count in counts.items() if count},
+        lines=tuple(line for line in lines if line[1] or line[2]),
+    )

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Settings:
                 changed[name] = (before[name], now[name])
         new = replace(new, row_seed=self._row_seed_after(given))
         if given.kinds:
-            had, told = _plain_kinds(self.kinds or {}), _plain_kinds(given.kinds)
+            had, told = cast(Json, before.get("kinds", {})), cast(Json, now["kinds"])
             new = replace(new, kinds={**had, **told})
             other = {n: k for n, k in told.items() if had.get(n) != k}
             if other:
@@ -180,10 +180,6 @@ def prices_from_json(data: Any) -> Any:
 
 def _parts(given: object) -> Sequence[object]:
     return given if isinstance(given, tuple | list) else (given,)
-
-
-def _plain_kinds(kinds: JsonLike) -> Json:
-    return {str(name): _plain(kind) for name, kind in kinds.items()}
 
 
 def _plain(value: object) -> object:
