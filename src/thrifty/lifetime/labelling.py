@@ -194,15 +194,9 @@ class LabelCells:
         )
         #: what was told beside the oracle, -1 where nothing was
         self.told = oracle.known_codes(X)
-        self._check_told()
-
-    def _check_told(self) -> None:
-        """What was told must not contradict what was bought."""
         owned = self.cells.owned_rows([0])
         both = owned[self.told[owned] >= 0]
-        if not len(both):
-            return
-        other = both[self._bought(both) != self.told[both]]
+        other = both[self._bought(both) != self.told[both]] if len(both) else both
         if len(other):
             row = int(other[0])
             bought, told = self.oracle.values(np.array([self._bought(other)[0], self.told[row]]))

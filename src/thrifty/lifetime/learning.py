@@ -22,9 +22,7 @@ from thrifty.labels.partly import PartlyLabelled, columns_of
 from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.labelling import LabelledTask, label_a_task
 from thrifty.lifetime.learned import About, Learned, model_to_store, prediction_price
-from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import Quote, quote_of, refuse_without_limit, say_share
-from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import (
     Brought,
     OpenTask,
@@ -41,10 +39,8 @@ from thrifty.typing import AnyArray, Bools, Floats, Ints, KindsLike, LabelsLike,
 class Learning:
     """Learns the tasks of one lifetime, quotes them, and buys its background."""
 
-    def __init__(
-        self, state: LifetimeState, transactions: Transactions, progress: Progress
-    ) -> None:
-        self.state, self._transactions, self._progress = state, transactions, progress
+    def __init__(self, transactions: Transactions) -> None:
+        self.state, self._transactions = transactions.state, transactions
         #: the latest tasks with their rows and labels, to fit them again
         self._latest: dict[str, OpenTask] = {}
         self._share_said = False
@@ -146,7 +142,7 @@ class Learning:
         # of labels with noise one feature that tells all is a sign
         if traits_of(family).buys_background and classes == 2:
             cells.watch = _LeakageWatch(task.name, cells, task.labels.codes)
-        with self._progress.shown(", ".join(names), cells, state):
+        with self._transactions.progress.shown(", ".join(names), cells, state):
             if together:
                 return cast(Any, family).learn_together(known, cells, task.labels)  # type: ignore[no-any-return]
             portions = state.rule.portions(known)

@@ -165,9 +165,9 @@ class Lifetime:
     def _furnish(self, state: LifetimeState, progress: bool | None) -> None:
         self._state, shown = state, Progress(progress)
         self._runs = PredictionRuns(state, shown)
-        self._transactions = Transactions(state)
-        self._learning = Learning(state, self._transactions, shown)
-        self._outcomes, self._progress = Outcomes(state), shown
+        self._transactions = Transactions(state, shown)
+        self._learning = Learning(self._transactions)
+        self._outcomes = Outcomes(state)
 
     @overload
     def learn(
@@ -1002,7 +1002,7 @@ class Lifetime:
 
     def __getitem__(self, name: str) -> Task:
         """A task, or one of its versions, ``life["diabetes@2"]``."""
-        return Task(name, self._state, self._transactions, self._outcomes, self._progress)
+        return Task(name, self._transactions, self._outcomes)
 
     def __contains__(self, name: object) -> bool:
         return name in self._state.tasks

@@ -33,7 +33,7 @@ from thrifty.attempt import Attempt
 from thrifty.cells import Cells, Oracle
 from thrifty.checks import whole_number
 from thrifty.engines import ChargedCells, Pool, StartedWork, open_pool
-from thrifty.errors import BadInput, BadParameter
+from thrifty.errors import BadInput
 from thrifty.labels.partly import PartlyLabelled
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning, learns_together
@@ -86,7 +86,8 @@ def learn_many(
     spend: MoneyLike = None,
 ) -> list[Learned]:
     """Learn tasks, each (name, X, y) or an object with these attributes; see the module."""
-    in_a_wave, coming = _read_wave(wave), _read_tasks(tasks)
+    in_a_wave = 8 if wave is None else whole_number("wave", wave)
+    coming = _read_tasks(tasks)
     in_waves = traits_of(learning.state.family).one_after_another
     order, done = list[str](), dict[str, Learned]()
     works: deque[_Work] = deque()
@@ -107,22 +108,6 @@ def learn_many(
     finally:
         if pool is not engine:
             pool.close()
-
-
-def _read_wave(wave: int | None) -> int:
-    """How many tasks are learned side by side: 8 where nothing is said.
-
-    >>> _read_wave(None), _read_wave(1)
-    (8, 1)
-    """
-    if wave is None:
-        return 8
-    try:
-        return whole_number("wave", wave)
-    except BadParameter:
-        raise BadParameter(
-            f"wave must be how many tasks are learned side by side, 1 or more; got {wave!r}."
-        ) from None
 
 
 def _by_table(tasks: Sequence[Named], together: bool, spend: MoneyLike) -> Iterator[Brought]:

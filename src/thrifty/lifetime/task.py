@@ -31,9 +31,7 @@ from thrifty.lifetime.learned import (
     prediction_price,
     receipt_from_store,
 )
-from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.quote import refuse_without_limit
-from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import Brought, OpenTask, TaskOptions, Transactions
 from thrifty.stores.base import LifetimeBook
 from thrifty.stores.lifetime_pages import TaskRow, VersionHead, VersionRow
@@ -126,13 +124,10 @@ class Task:
         every version of its model, the first one first, and which of them answers
     """
 
-    def __init__(
-        self, name: str, state: LifetimeState, transactions: Transactions, outcomes: Outcomes,
-        progress: Progress,
-    ) -> None:  # fmt: skip
-        self.name = name
-        self._state, self._transactions = state, transactions
-        self._outcomes, self._progress = outcomes, progress
+    def __init__(self, name: str, transactions: Transactions, outcomes: Outcomes) -> None:
+        state = transactions.state
+        self.name, self._state = name, state
+        self._transactions, self._outcomes = transactions, outcomes
         #: the task, and the number of its version where one is named
         self._task, self._number = state.named(name)
         if self._number is None or self._task not in state.tasks:
@@ -337,7 +332,7 @@ class Task:
 
         def make(task: OpenTask) -> object:
             known, model = self._known_rows(task), self._state.model(name)
-            with self._progress.shown(task.name, task.cells, self._state):
+            with self._transactions.progress.shown(task.name, task.cells, self._state):
                 return family.update(model, task.cells, task.labels, known)
 
         return self._transactions.carry_through(opened, make, self._commit)

@@ -43,6 +43,7 @@ from thrifty.lifetime.feature_matching import (
 )
 from thrifty.lifetime.labelling import LabelCells, LabelledTask
 from thrifty.lifetime.learned import Learned, model_to_store, receipt_to_store
+from thrifty.lifetime.progress import Progress
 from thrifty.lifetime.state import LifetimeState
 from thrifty.protocol import AnyFamily, traits_of
 from thrifty.stores.lifetime_pages import TaskRow
@@ -126,8 +127,8 @@ Done = TypeVar("Done")
 class Transactions:
     """Opens the tasks of one lifetime through its state, and books what they cost."""
 
-    def __init__(self, state: LifetimeState) -> None:
-        self._state = state
+    def __init__(self, state: LifetimeState, progress: Progress) -> None:
+        self.state, self.progress = state, progress
 
     def carry_through(
         self,
@@ -141,12 +142,12 @@ class Transactions:
         ``labels``: where those of the task were bought.
         """
         while True:
-            self._state.refresh()
+            self.state.refresh()
             task = opened()
             try:
                 with self._noting(task, labels):
                     made = make(task)
-                    return self._state.booked(task.cells, lambda: commit(task, made))  # noqa: B023
+                    return self.state.booked(task.cells, lambda: commit(task, made))  # noqa: B023
             except FeaturesMoved:
                 continue  # what it bought is owned: the next turn pays nothing for it
 
@@ -156,7 +157,7 @@ class Transactions:
         ``a_share``: where nothing has a price and nothing was said, a tenth may be read.
         """
         names, X, columns, said = brought.names, brought.X, brought.columns, brought.said
-        state, now, name = self._state, self._state.now, names[0]
+        state, now, name = self.state, self.state.now, names[0]
         settings = state.settings
         can_be_stored(list(names), "name of a task")
         self._can_weigh(said)
@@ -209,7 +210,7 @@ class Transactions:
 
     def _labels(self, brought: Brought, source: Source) -> tuple[Any, Ints | None]:
         """In the family's own form; and which rows have one, where some have none."""
-        family, n, said = self._state.family, source.n_examples, brought.said
+        family, n, said = self.state.family, source.n_examples, brought.said
         columns: list[Any]
         *columns, weights, groups = (
             None if one is None else aligned_labels(brought.X, labels_of_kept(one, source.kept))
@@ -235,7 +236,7 @@ class Transactions:
         return with_rows(labels, rows, read_row_weights(weights, n), read_groups(groups, n))
 
     def _can_weigh(self, said: TaskOptions) -> None:
-        family = self._state.family
+        family = self.state.family
         if said.sample_weight is None is said.groups or traits_of(family).weighs_rows:
             return
         told = "sample_weight" if said.sample_weight is not None else "groups"
@@ -248,7 +249,7 @@ class Transactions:
         self, spend: MoneyLike, source: Source, cells: Cells, a_share: bool
     ) -> Literal["user", "default", "nobody"]:
         """Who limits what a task may spend."""
-        settings, stops = self._state.settings, traits_of(self._state.family).stops_anywhere
+        settings, stops = self.state.settings, traits_of(self.state.family).stops_anywhere
         said = spend is not None or settings.budget is not None
         if said or not cells.price_of_an_example():
             return "user"
@@ -262,21 +263,21 @@ class Transactions:
         source = task.source
         owned = task.owned
         if source.examples is not None:
-            owned, _ = self._state.owned_of(source, source)
+            owned, _ = self.state.owned_of(source, source)
         elif isinstance(owned, PartOwned):
             owned = owned.by_now()
         return Cells(
             source,
-            self._state.prices_of(source, task.features.needed(source)),
+            self.state.prices_of(source, task.features.needed(source)),
             match=task.features.match,
             owned=owned,
-            ledger=self._state.ledger_for(source),
+            ledger=self.state.ledger_for(source),
             task=task.name,
             spend=0.0,
         )
 
     def _read_spend(self, spend: object, cells: Cells) -> float | None:
-        family = self._state.family
+        family = self.state.family
         if not traits_of(family).stops_anywhere:
             raise BadParameter(
                 f"{type(family).__name__} learns all of a task or nothing and cannot stop "
@@ -287,7 +288,7 @@ class Transactions:
         return read_spend(spend, cells.currency, lambda: cells.price_of(*whole))
 
     def _no_gaps(self, match: Match | None) -> None:
-        family = self._state.family
+        family = self.state.family
         if match is None or traits_of(family).takes_absent or not match.absent.any():
             return
         lacking = [match.names[i] for i in np.flatnonzero(match.absent)[:5].tolist()]
@@ -311,7 +312,7 @@ class Transactions:
         provider was paid for several at once; this one takes over its share. ``labels``: where they
         were bought.
         """
-        state, at, cells = self._state, time.time(), task.cells
+        state, at, cells = self.state, time.time(), task.cells
         name = task.name if learned is None else learned.name
         offered = self._offered(task, labels)
 
@@ -343,7 +344,7 @@ class Transactions:
 
         A background was offered the rows that it asked for.
         """
-        state, background = self._state, task.labels is None
+        state, background = self.state, task.labels is None
         rows = np.flatnonzero(task.cells.meter.bought_per_example()) if background else None
         notes = [state.offered(task.source, task.cells, task.place, rows=rows, owned=task.owned)]
         if labels is not None:
@@ -365,13 +366,13 @@ class Transactions:
             paid = not task.source.free and task.cells.receipt().cost > 0
             if paid or (labels is not None and labels.cells.receipt().cost > 0):
                 with suppress(ThriftyError):  # what made it stop is said, not this
-                    self._state.ledger.book.write(self._offered(task, labels))
+                    self.state.ledger.book.write(self._offered(task, labels))
             raise
 
     def keep(self, opened: OpenTask) -> None:
         """What was read is owned from now on, what was said of its features is known."""
-        self._state.saved.tell(opened.kinds, opened.na)
-        self._state.keep(opened)
+        self.state.saved.tell(opened.kinds, opened.na)
+        self.state.keep(opened)
 
 
 def _default_share(cells: Cells, labels: Any) -> float:
