@@ -252,6 +252,8 @@ def fit_ladder(
 ) -> Ladder:
     """Fit the estimators at every prefix of an order; of several tasks on the same features.
 
+    Each task answers from the best prefix so far; a step at which none has a better one is none.
+
     Parameters
     ----------
     choose : Choose or None
@@ -259,8 +261,6 @@ def fit_ladder(
         neither order nor model; None: on held-out rows of the models alone
     sizes : sequence of int or None
         steps of each prefix; None: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 32, ... and all
-
-    Each task answers from the best prefix so far; a step at which none has a better one is none.
     """
     estimators = [None] * len(tables) if estimators is None else estimators
     steps = [0, *(s + 1 for s in (sizes or prefix_sizes(len(order.steps) - 1)))]
