@@ -101,9 +101,6 @@ def no_stopping(model: object, stop: object, spend: object, per_row: object) -> 
             )
 
 
-Ask = Callable[[Ints], Asked]
-
-
 def ask_within_budget(
     model: Asks,
     cells: Cells,
@@ -121,30 +118,24 @@ def ask_within_budget(
     def ask(some: Ints) -> Asked:
         return model.ask(cells, some, stop=stop, spend=spend, per_row=per_row)
 
+    left = cells.allowance
     try:
-        if spend is not None or _enough(cells, len(rows)):
+        if spend is not None or left is None:
+            return ask(rows), None
+        if len(rows) * to_units(cells.price_of_an_example()) <= left:
             return ask(rows), None
     except BudgetExceeded as error:  # for one example alone, or others spend from it too
         if spend is not None:
-            return _Answers(model, rows).asked(), error
-    answers = _Answers(model, rows)
-    ended = _in_turn(ask, answers, cells, model.features_)
-    return answers.asked(), ended
-
-
-def _enough(cells: Cells, n: int) -> bool:
-    left = cells.allowance
-    return left is None or n * to_units(cells.price_of_an_example()) <= left
-
-
-def _in_turn(ask: Ask, answers: _Answers, cells: Cells, features: Ints) -> BudgetExceeded | None:
+            return _joined(model, len(rows), []), error
     ended: BudgetExceeded | None = None
-    at, most = 0, len(answers.rows)
-    while at < len(answers.rows):
-        fits = _how_many_fit(cells, answers.rows[at:], features)
-        take = max(1, min(most, fits))
+    parts: list[tuple[Ints, Asked]] = []
+    at, most = 0, len(rows)
+    while at < len(rows):
+        left = np.inf if cells.allowance is None else cells.allowance
+        worst = np.cumsum(cells.row_costs(rows[at:], model.features_))
+        take = max(1, min(most, int(np.searchsorted(worst, left + 1e-9, side="right"))))
         try:
-            answers.put(at, ask(answers.rows[at : at + take]))
+            parts.append((np.arange(at, at + take), ask(rows[at : at + take])))
             at, most = at + take, 2 * most
         except BudgetExceeded as error:
             if take > 1:  # what they bought is owned: trying fewer costs nothing twice
@@ -153,56 +144,26 @@ def _in_turn(ask: Ask, answers: _Answers, cells: Cells, features: Ints) -> Budge
             ended, at, most = ended or error, at + 1, 1
             if error.scope != "example":
                 break
-    _answer_for_nothing(ask, answers, cells, features, at)
-    return ended
+    if at < len(rows):  # rows after the end of the money that are owned already
+        free = at + np.flatnonzero(cells.row_costs(rows[at:], model.features_) <= 0)
+        parts += [(free, ask(rows[free]))] if len(free) else []
+    return _joined(model, len(rows), parts), ended
 
 
-def _how_many_fit(cells: Cells, rows: Ints, features: Ints) -> int:
-    """The rows, from the first, that what is left pays for whatever they ask."""
-    left = cells.allowance
-    if left is None:
-        return len(rows)
-    worst = np.cumsum(cells.row_costs(rows, features))
-    return int(np.searchsorted(worst, left + 1e-9, side="right"))
-
-
-def _answer_for_nothing(ask: Ask, answers: _Answers, cells: Cells, features: Ints, at: int) -> None:
-    """Rows after the end of the money that are owned already."""
-    rest = answers.rows[at:]
-    if not len(rest):
-        return
-    places = at + np.flatnonzero(cells.row_costs(rest, features) <= 0)
-    if len(places):
-        answers.put(places, ask(answers.rows[places]))
-
-
-class _Answers:
-    """The answers so far, in the order of the rows."""
-
-    def __init__(self, model: Asks, rows: Ints) -> None:
-        self.rows, self._numbers = rows, getattr(model, "classes_", None) is None
-        self._parts: list[tuple[Ints, Asked]] = []
-
-    def put(self, at: int | Ints, asked: Asked) -> None:
-        places = at + np.arange(len(asked.stopped)) if isinstance(at, int) else at
-        self._parts.append((places, asked))
-
-    def asked(self) -> Asked:
-        n = len(self.rows)
-        answered = sum(len(places) for places, _ in self._parts)
-        values = np.full(n, np.nan) if self._numbers else np.full(n, None, dtype=object)
-        if self._parts and answered == n:
-            values = np.empty(n, dtype=self._parts[0][1].values.dtype)
-        stopped, probabilities, promise = [UNANSWERED] * n, None, ""
-        for places, asked in self._parts:
-            values[places], promise = asked.values, asked.promise
-            for place, why in zip(places.tolist(), asked.stopped, strict=True):
-                stopped[place] = why
-            if asked.probabilities is not None:
-                if probabilities is None:
-                    probabilities = np.full((n, asked.probabilities.shape[1]), np.nan)
-                probabilities[places] = asked.probabilities
-        return Asked(values, probabilities, tuple(stopped), promise)
+def _joined(model: Asks, n: int, parts: Sequence[tuple[Ints, Asked]]) -> Asked:
+    """Answers of some of n rows by their places; the others have none."""
+    numbers = getattr(model, "classes_", None) is None
+    values = np.full(n, np.nan) if numbers else np.full(n, None, dtype=object)
+    if parts and sum(len(places) for places, _ in parts) == n:
+        values = np.empty(n, dtype=parts[0][1].values.dtype)
+    stopped, probabilities, promise = np.full(n, UNANSWERED, dtype=object), None, ""
+    for places, asked in parts:
+        values[places], stopped[places], promise = asked.values, asked.stopped, asked.promise
+        if asked.probabilities is not None:
+            if probabilities is None:
+                probabilities = np.full((n, asked.probabilities.shape[1]), np.nan)
+            probabilities[places] = asked.probabilities
+    return Asked(values, probabilities, tuple(stopped.tolist()), promise)
 
 
 #: buys and returns values, rows x features
