@@ -92,7 +92,7 @@ class FeatureColumns:
 
     def in_source(self, features: Sequence[int]) -> list[int]:
         """The same of a few features."""
-        return [int(f) if self.place is None else int(self.place[f]) for f in features]
+        return list(map(int, features if self.place is None else self.place[list(features)]))
 
     def of_columns(self, columns: Iterable[int]) -> tuple[int, ...]:
         """The features that are read from some columns."""

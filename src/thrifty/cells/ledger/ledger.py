@@ -201,21 +201,13 @@ class Ledger:
         return self.book.read(work)
 
     def open(
-        self,
-        source: CallableSource,
-        prices: PricesLike = None,
-        task: str = "",
-        *,
-        to_buy: bool = True,
+        self, source: CallableSource, prices: PricesLike = None, task: str = "", to_buy: bool = True
     ) -> Buyer:
-        """A buyer for one task, who knows all that the store knows of the source's cells.
-
-        Without ``to_buy`` nothing is written: it can be asked what is known, and no more.
-        """
+        """A buyer as of :meth:`opened`, after asking again for what may be asked for by its key."""
         buyer, claims = self.opened(source, prices, task, to_buy=to_buy)
         if claims:  # with a provider that honours keys, what is in doubt resolves itself
             buyer.buy(*buyer.nothing)
-            buyer, _ = self.opened(source, prices, task)
+            buyer, _ = self.opened(source, prices, task, to_buy=to_buy)
         return buyer
 
     def opened(
@@ -226,7 +218,11 @@ class Ledger:
         *,
         to_buy: bool = True,
     ) -> tuple[Buyer, bool]:
-        """The same buyer, and whether there is something that it may ask for again by its key."""
+        """A buyer for one task, and whether it may ask again for something by its key.
+
+        It knows all that the store knows of the source's cells. Without ``to_buy`` nothing is
+        written: it can be asked what is known, and no more.
+        """
         listed = source.prices if source.prices is not None else as_price_list(prices)
         tariff = source.tariff(listed)
 

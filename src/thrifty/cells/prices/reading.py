@@ -209,10 +209,7 @@ class _Reader:
         if isinstance(given, Mapping):
             values = [given.get(n) for n in self.names]
         elif given is None or isinstance(given, str) or np.ndim(given) == 0:
-            if given is not None:  # one price for all: read once
-                self.own[:] = self._amount(given, "price")
-                self.sold[:] = True
-            values = []
+            values = [given] * len(self.names)
         else:
             values = list(np.asarray(given, dtype=object))
             if len(values) != len(self.names):
@@ -222,11 +219,8 @@ class _Reader:
         for i, (name, value) in enumerate(zip(self.names, values)):
             if value is not None:
                 self.own[i], self.sold[i] = self._amount(value, f"price of {name}"), True
-        lacking = [
-            n
-            for i, n in enumerate(self.names)
-            if not self.sold[i] and n not in ordered and n not in parents
-        ]
+        unsold = (self.names[i] for i in np.flatnonzero(~self.sold).tolist())
+        lacking = [name for name in unsold if name not in ordered and name not in parents]
         if lacking:
             raise BadInput(
                 f"every feature needs a price; {len(lacking)} of {len(self.names)} have none, the "

@@ -185,13 +185,20 @@ class Source(ABC):
         name: str | None = None,
         duplicates: Duplicates = "refuse",
         values: Values = "fixed",
+        present: PresentLike | None = None,
     ) -> Source:
-        """This source, its examples known by ids from now on, under the source's name."""
+        """This source, its examples known by ids from now on, and which cells exist."""
+        ids = None if examples is None else list(examples)
+        if present is not None:
+            from thrifty.cells.sources.gaps import PresentSource, read_present
+
+            mask = read_present(present, ids, self.feature_names, self.n_examples)
+            told = self if mask is None else PresentSource(self, mask)
+            return told.known_as(ids, name, duplicates, values)
         self.values = checked_values(values)
-        self.name = checked_source_name(name, needed=examples is not None)
-        if examples is None:
+        self.name = checked_source_name(name, needed=ids is not None)
+        if ids is None:
             return self
-        ids = list(examples)
         once = rows_to_keep(ids, duplicates) if len(ids) == self.n_examples else None
         if once is None:
             self.examples = checked_ids(ids, self.n_examples)
@@ -199,24 +206,6 @@ class Source(ABC):
         some = self.of_rows(once)
         some.examples, some.kept = checked_ids([ids[i] for i in once], len(once)), (once, len(ids))
         return some
-
-    def _with_present(
-        self,
-        present: PresentLike | None,
-        examples: Iterable[object] | None,
-        name: str | None,
-        duplicates: Duplicates,
-        values: Values,
-    ) -> Source:
-        """Told which cells exist, and known by ids."""
-        if present is None:
-            return self.known_as(examples, name, duplicates, values)
-        from thrifty.cells.sources.gaps import PresentSource, read_present
-
-        ids = None if examples is None else list(examples)
-        mask = read_present(present, ids, self.feature_names, self.n_examples)
-        told = self if mask is None else PresentSource(self, mask)
-        return told.known_as(ids, name, duplicates, values)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_examples} examples x {self.n_features} features)"
@@ -266,7 +255,7 @@ class Source(ABC):
             gaps = allow_missing or present is not None
             na = with_censored(na, censored)
             made = ArraySource(X, feature_names, allow_missing=gaps, kinds=kinds, na=na)
-        return made._with_present(present, examples, name, duplicates, values)
+        return made.known_as(examples, name, duplicates, values, present)
 
     @staticmethod
     def from_frame(
@@ -307,7 +296,7 @@ class Source(ABC):
             frame, allow_missing=gaps, kinds=kinds, na=na, frame=True, lazily=lazily
         )
         source.index = getattr(frame, "index", None)
-        return source._with_present(present, examples, name, duplicates, values)
+        return source.known_as(examples, name, duplicates, values, present)
 
     @staticmethod
     def from_packed(path: str | PathLike[str]) -> Source:
@@ -377,8 +366,7 @@ class Source(ABC):
         from thrifty.cells.sources.sql import URL, DuckDBSource, SqlSource
 
         of_duckdb = isinstance(database, str) and database.startswith(URL)
-        kind: Any = DuckDBSource if of_duckdb else SqlSource
-        made: Source = kind(
+        made: Source = (DuckDBSource if of_duckdb else SqlSource)(
             database,
             table,
             id=id,
