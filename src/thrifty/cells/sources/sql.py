@@ -151,7 +151,7 @@ class DuckDBSource(ColumnSource):
 
     def __init__(
         self,
-        database: str,
+        database: str | sqlalchemy.Engine,
         table: str,
         *,
         id: str | None,
@@ -162,7 +162,7 @@ class DuckDBSource(ColumnSource):
         allow_missing: bool = False,
         kinds: KindsLike = None,
     ) -> None:
-        self.path = Path(database.removeprefix(URL))
+        self.path = Path(str(database).removeprefix(URL))
         self._open: duckdb.DuckDBPyConnection | None = None
         self._from = self._find(schema or "main", table)
         described = self._run(f"SELECT column_name, column_type FROM (DESCRIBE {self._from})")
