@@ -366,12 +366,13 @@ class Tariff:
 
 def _alike(columns: Words, rows: Ints) -> list[tuple[int, Ints]]:
     """Rows that show the same bits in all columns: (the bits as a number, the rows)."""
-    bits = kernels.unpack_columns(columns, rows)
-    packed = np.packbits(bits.astype(np.bool_), axis=1)
-    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    bits = kernels.unpack_columns(columns, rows).astype(np.bool_)
+    places: dict[bytes, list[int]] = {}
+    for i, kind in enumerate(map(bytes, np.packbits(bits, axis=1))):
+        places.setdefault(kind, []).append(i)
     return [
-        (sum(1 << i for i in np.flatnonzero(bits[one]).tolist()), rows[which.ravel() == k])
-        for k, one in reversed(list(enumerate(first.tolist())))
+        (sum(1 << j for j in np.flatnonzero(bits[at[0]]).tolist()), rows[at])
+        for _, at in sorted(places.items(), reverse=True)
     ]
 
 
