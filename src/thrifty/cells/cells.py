@@ -518,8 +518,8 @@ class Cells:
     def looked_at(self, row: int, feature: int) -> bool:
         """Whether a cell has gone through."""
         (column,) = self.features.in_source([feature])
-        words = self.meter.looked_at(np.array([max(column, 0)]))[0]
-        return column >= 0 and bool(words[row >> 6] >> np.uint64(row & 63) & np.uint64(1))
+        word = self.meter.touched[column, row >> 6] >> np.uint64(row & 63)
+        return column >= 0 and (self.meter.everything or bool(word & np.uint64(1)))
 
     def cells_per_row(self) -> Ints:
         """How many cells were bought on each example so far."""
