@@ -5,7 +5,7 @@ stopped: a family's estimators implement :class:`Asks`, whatever they are. Where
 before all rows are answered, rows are served in their order, as many at a time as it pays for at
 worst: the first question of all rows would pay for many beginnings and not one answer.
 
-:class:`Asking` is the one walk. In a round every row that goes on says which features it wants
+:class:`Asking` is the one pass. In a round every row that goes on says which features it wants
 next; rows that lack the same are served by one request, and what is owned costs nothing. A row ends
 where its own limit is reached, where the money of all ends (those in most doubt are served first),
 or where whoever walks it says why. Trees are walked here, along the path of each row; models ask

@@ -25,7 +25,8 @@ BORDERS = {
     """,
     "families and learners of users, which know their own representation": """
         lifetime/learning lifetime/transaction
-        lifetime/outcomes models/fits/quality models/estimators/base powers/model protocol
+        lifetime/outcomes lifetime/joint_prediction lifetime/prediction_parts
+        lifetime/prediction_runs models/fits/quality models/estimators/base powers/model protocol
         testing/family_checks trees/learned_trees
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """
@@ -33,7 +34,7 @@ BORDERS = {
         cells/sources/answered cells/sources/prompts
         commands/learn commands/task_file commands/task_source
         report/dashboard stores/settings stores/lifetime_pages
-        stores/base stores/pages
+        stores/base stores/pages stores/postgres
     """,
     "packages of others, with no types or with types that say Any": """
         cells/sources/sql cli engines kernels/lines
@@ -45,7 +46,7 @@ BORDERS = {
 }
 LISTED = sorted(name for names in BORDERS.values() for name in names.split())
 #: in all modules together; it may fall
-MOST = 173
+MOST = 178
 
 
 def uses_of_any(text: str) -> list[int]:

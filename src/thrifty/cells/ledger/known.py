@@ -251,7 +251,7 @@ class Known:
         self.bits[at, lo:hi] = (self.bits[at, lo:hi] & ~mask) | packed
 
     def there(self, features: Ints) -> Words:
-        """What is known of features: as a tariff asks for it (:class:`Holdings`)."""
+        """What is known of features, as a tariff asks for it."""
         return self.known[features]
 
     def paid(self, which: Ints) -> Words:

@@ -28,7 +28,7 @@ _COLUMNS_AT_ONCE = 500
 
 
 class SqlSource(ColumnSource):
-    """A table of a database; made by :meth:`Source.from_sql`."""
+    """A table of a database; made by :meth:`thrifty.Source.from_sql`."""
 
     by_rows = False
 
@@ -139,7 +139,7 @@ class SqlSource(ColumnSource):
             raise BadInput(f"the database cannot be read: {redacted(str(error))}") from error
 
 
-#: how ``Source.from_sql`` knows a DuckDB file
+#: how ``thrifty.Source.from_sql`` knows a DuckDB file
 URL = "duckdb:///"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 #: one thread that keeps little of what it read takes no longer than many: measured on 10^7 rows
@@ -147,7 +147,7 @@ _LIMITS = {"memory_limit": "128MB", "threads": "1", "enable_external_access": "f
 
 
 class DuckDBSource(ColumnSource):
-    """A table of a DuckDB file; made by :meth:`Source.from_sql`."""
+    """A table of a DuckDB file; made by :meth:`thrifty.Source.from_sql`."""
 
     def __init__(
         self,
