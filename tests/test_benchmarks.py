@@ -18,7 +18,7 @@ from simulated import WIDTH, Promise, simulate
 from speed import scratch, thresholds
 from studies.kept import Kept, commit, measured_at
 from thrifty import kernels
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.tree import EMPTY, Node, Split, stump
 
 run = CliRunner().invoke

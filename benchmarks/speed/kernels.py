@@ -16,7 +16,7 @@ from speed.scratch import coins, planted
 from studies.measure import best_of
 from thrifty import kernels
 from thrifty.cells import Cells
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import entropy
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.tree import size, stump

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from studies.measure import Timing, best_of, peak_memory
 from thrifty import kernels
 from thrifty.cells.sources.checks import default_names
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.streams import trees
 from thrifty.trees.gains import entropy
 from thrifty.trees.model import TreeClassifier

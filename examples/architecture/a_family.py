@@ -14,7 +14,7 @@ import numpy as np
 import thrifty
 from thrifty.attempt import Expected, Failed, Failure, Found, Traits
 from thrifty.checks import set_checked, whole_number
-from thrifty.labels.classes import Labels, read_classes
+from thrifty.labels import Labels, read_classes
 from thrifty.testing import family_checks
 from thrifty.trees import TreeClassifier
 from thrifty.trees.tree import Leaf, Node, Split

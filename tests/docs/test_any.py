@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[2] / "src" / "thrifty"
 #: where something comes in that no type of ours describes
 BORDERS = {
     "what users bring": """
-        typing labels/partly cells/sources/base
+        typing labels cells/sources/base
         cells/sources/gaps cells/sources/kinds cells/sources/oracle
         cells/sources/questions cells/sources/array cells/prices/price_list
         cells/prices/reading lifetime/many packed powers/laws
-        streams/tree_tasks labels/classes trees/tree
+        streams/tree_tasks trees/tree
     """,
     "what users hold, with attributes of each family's own": """
         errors lifetime/learned lifetime/lifetime lifetime/task serving

@@ -6,7 +6,7 @@ import numpy as np
 
 import thrifty
 from thrifty import kernels
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import gain_named
 from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import Tree

@@ -9,7 +9,7 @@ import pytest
 import thrifty
 from tests.guarantees.seeds import seeds, shifted
 from thrifty.cells import Cells
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import entropy, gini
 from thrifty.trees.race_node import Bar
 from thrifty.trees.tree import Leaf

@@ -9,7 +9,7 @@ from tests.guarantees.lives import scratch
 from tests.guarantees.seeds import seeds, shifted
 from tests.loops import paper
 from tests.trees.definitions import is_grown_from_prefixes
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import gain_named
 from thrifty.trees.scratch import grow_real
 from thrifty.trees.tree import internal_nodes, relabel, size

@@ -5,8 +5,8 @@ import pytest
 
 import thrifty
 from thrifty.cells import Cells
+from thrifty.labels import Labels, labels_of_numbers
 from thrifty.models.acquisition import acquire
-from thrifty.models.rows import TaskLabels, target_of_numbers
 
 SCANS = {"blood": (1, [f"x{f}" for f in range(6)]), "scan": (60, [f"x{f}" for f in range(6, 12)])}
 
@@ -15,7 +15,7 @@ def drawn(n, width, told, seed=0, noise=0.5):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, width))
     score = X[:, list(told)].sum(axis=1) + noise * rng.normal(size=n)
-    return X, TaskLabels((score > 0).astype(np.int64), 2)
+    return X, Labels((score > 0).astype(np.int64), np.arange(2))
 
 
 def test_a_cheap_order_is_bought_on_many_rows_and_an_expensive_one_is_not_sampled():
@@ -101,7 +101,7 @@ def test_never_more_is_spent_than_allowed_whatever_the_list():
         if seed % 4 == 0:
             X[rng.random(X.shape) < 0.3] = np.nan
         if seed % 3 == 0:
-            target = target_of_numbers(rng.normal(size=n))
+            target = labels_of_numbers(rng.normal(size=n))
         source = thrifty.Source.from_array(X, allow_missing=True)
         cells = Cells(source, any_prices(rng, width))
         whole = cells.price_of(np.arange(n), np.arange(width))
@@ -119,7 +119,7 @@ def test_never_more_is_spent_than_allowed_whatever_the_list():
 def test_the_same_seed_buys_the_same_and_a_class_is_never_left_out():
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(600, 10)), np.repeat([0, 1, 2], [560, 30, 10])
-    bought = [acquire(Cells(X), [TaskLabels(codes, 3)], 120.0, seed=4) for _ in range(2)]
+    bought = [acquire(Cells(X), [Labels(codes, np.arange(3))], 120.0, seed=4) for _ in range(2)]
     assert bought[0].order.tolist() == bought[1].order.tolist()
     np.testing.assert_array_equal(bought[0].score, bought[1].score)
     assert set(codes[bought[0].order]) == {0, 1, 2}
@@ -132,7 +132,7 @@ def test_noise_may_keep_money_and_says_so_and_a_signal_never_does():
         assert not acquire(Cells(X), [target], 30_000.0, seed=seed).stopped
         cells = Cells(X)
         codes = np.random.default_rng(100 + seed).integers(0, 2, 900)
-        found = acquire(cells, [TaskLabels(codes, 2)], 30_000.0, seed=seed)
+        found = acquire(cells, [Labels(codes, np.arange(2))], 30_000.0, seed=seed)
         stopped += bool(found.stopped)
         assert bool(found.stopped) == (cells.receipt().cost < 28_000)
     assert stopped > 0

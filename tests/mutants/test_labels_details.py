@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from thrifty.errors import BadInput
-from thrifty.labels.numbers import real_labels
-from thrifty.labels.partly import read_groups
+from thrifty.labels import read_groups, real_labels
 
 
 def test_groups_of_several_kinds_cannot_be_ordered():

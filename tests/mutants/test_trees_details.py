@@ -10,7 +10,7 @@ import thrifty
 from thrifty import kernels
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees import race, race_node, scratch
 from thrifty.trees.drawing import draw_tree
 from thrifty.trees.improve_rep import cut_at

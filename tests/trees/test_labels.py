@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from thrifty import kernels
-from thrifty.labels.classes import Labels, read_classes
+from thrifty.labels import Labels, read_classes
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import thrifty
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import entropy
 from thrifty.trees.race import shuffled
 from thrifty.trees.race_node import NodeRace

@@ -12,7 +12,7 @@ from tests.trees.strategies import tables
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter, ContradictoryLabels
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import entropy, entropy_at_most, gain_named, gini, gini_at_most
 from thrifty.trees.race import race_all_features
 from thrifty.trees.race_node import Bar, tables_of_cuts

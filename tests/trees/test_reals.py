@@ -11,7 +11,7 @@ from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.cells.sources import Source
 from thrifty.errors import ContradictoryLabels
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import entropy, gain_ratio, gini
 from thrifty.trees.representation import Metafeatures
 from thrifty.trees.scratch import grow_real

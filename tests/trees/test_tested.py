@@ -7,7 +7,7 @@ import thrifty
 from thrifty.attempt import Failed
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees import tested
 from thrifty.trees.gains import entropy
 from thrifty.trees.growing import Suggested

@@ -11,7 +11,7 @@ from tests.trees.strategies import skeletons, tables
 from thrifty.attempt import Failed, Found
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import entropy, gini
 from thrifty.trees.improve_rep import by_anchors, by_features, by_paths
 from thrifty.trees.representation import Metafeatures

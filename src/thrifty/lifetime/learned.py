@@ -14,7 +14,7 @@ from thrifty.attempt import Failure, Route
 from thrifty.cells import Cells, Receipt
 from thrifty.cells.ledger.purchase import pack_arrays, unpack_arrays
 from thrifty.html import pre_html
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.lazy import Estimator
 from thrifty.lifetime.bill import bill_cells
 from thrifty.protocol import AnyFamily

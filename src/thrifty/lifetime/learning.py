@@ -16,9 +16,7 @@ from thrifty.cells import Cells, Oracle, Receipt
 from thrifty.cells.ledger.meter import PartOwned
 from thrifty.checks import warn_user
 from thrifty.errors import BadParameter, LabelLeakage, LabelLeftOut, ThriftyError
-from thrifty.labels.classes import Labels, with_positive
-from thrifty.labels.numbers import Numbers
-from thrifty.labels.partly import PartlyLabelled, columns_of
+from thrifty.labels import Labels, columns_of, with_positive
 from thrifty.lifetime.feature_matching import label_name
 from thrifty.lifetime.labelling import LabelledTask, label_a_task
 from thrifty.lifetime.learned import About, Learned, model_to_store, prediction_price
@@ -146,7 +144,7 @@ class Learning:
             if together:
                 return cast(Any, family).learn_together(known, cells, task.labels)  # type: ignore[no-any-return]
             portions = state.rule.portions(known)
-            return [attempt_task(family, portions, cells, self._beside(task))]
+            return [attempt_task(family, portions, cells, task.labels)]
 
     def _commit(
         self, brought: Brought, task: OpenTask, every: Sequence[Found[object]]
@@ -160,8 +158,7 @@ class Learning:
         whole, n = cells.receipt(), len(names)
         paid_by = None if cells.is_free else names[0]
         for i, (name, y, found) in enumerate(zip(names, brought.columns, every)):
-            partly = _by_rows(task.labels[i] if brought.together else task.labels)
-            labels = partly.labels if isinstance(partly, PartlyLabelled) else partly
+            labels = task.labels[i] if brought.together else task.labels
             receipt, labelled = shared_receipt(whole, i, n), None
             if found.promise:
                 receipt = replace(receipt, promise=found.promise)
@@ -171,7 +168,7 @@ class Learning:
             about = About.learned(brought.said.good, labels, prediction_price(model, cells))
             parts = (model, receipt, found.failure, about)
             learned = Learned(name, found.route, parts, task.features.left_out, labelled)
-            one = replace(task, name=name, labels=partly, booked=i > 0)
+            one = replace(task, name=name, labels=labels, booked=i > 0)
             label, beside = label_name(y, task.source), brought.label_cells
             counted = share_of(cells.counted, i, n)
             end = self._transactions.finished(one, learned, label, counted, paid_by, beside)
@@ -197,28 +194,13 @@ class Learning:
 
         Rows that weigh or belong together stay with the table that was bought for them.
         """
-        if not isinstance(task.labels, PartlyLabelled):
+        if not isinstance(task.labels, Labels):
             return
-        labels = task.labels.labels
-        if labels.row_weights is not None or labels.groups is not None:
+        if task.labels.row_weights is not None or task.labels.groups is not None:
             return
         self._latest[task.name] = task
         while len(self._latest) > 64:  # labels are kept until then
             del self._latest[next(iter(self._latest))]
-
-    def _beside(self, task: OpenTask) -> Any:
-        """A task's labels, beside those that earlier tasks gave the same rows: it buys for all."""
-        labels, state = task.labels, self.state
-        if not learns_together(state.family) or not isinstance(labels, Labels):
-            return labels
-        here = _rows_of(task)
-        earlier = [
-            one.labels.by_row
-            for name, one in self._latest.items()
-            if name in state.tasks and _rows_of(one) == here
-        ]
-        # the latest 12 have a say in what a further task buys; set by hand
-        return replace(labels, beside=tuple(earlier[-12:]))
 
     def quote(self, name: str, X: TableLike, y: LabelsLike, said: TaskOptions) -> Quote:
         """Of a task that is not learned yet; see :meth:`thrifty.Lifetime.quote`."""
@@ -251,7 +233,7 @@ class Learning:
     def _put(self, task: OpenTask, found: object) -> None:
         """A new model in the place of an earlier one; its bill stays."""
         state, before = self.state, self.state.tasks[task.name]
-        model = state.family.estimator(found, task.labels.labels, task.features.names)
+        model = state.family.estimator(found, task.labels, task.features.names)
         about = replace(before.about, prediction_price=prediction_price(model, task.cells))
         state.saved.put_model(task.name, lambda: model_to_store(model, task.features.names))
         state.tasks[task.name] = before.with_model(model, about)
@@ -275,7 +257,7 @@ class Learning:
             return None  # its turn will raise it again
         if not task.source.free or task.limited_by == "nobody":
             return None
-        return task.cells, self._beside(task)
+        return task.cells, task.labels
 
     def _one_by_one(
         self, names: Sequence[str], X: TableLike, columns: Sequence[LabelsLike], said: TaskOptions
@@ -335,13 +317,6 @@ def learns_together(family: AnyFamily) -> bool:
     return hasattr(family, "learn_together")
 
 
-def _by_rows(labels: Any) -> Any:
-    """Labels with the rows that have one; those of a family of your own as they are."""
-    if isinstance(labels, Labels | Numbers):
-        return PartlyLabelled(labels, np.arange(len(labels)), len(labels))
-    return labels
-
-
 def _rows_of(task: OpenTask) -> tuple[object, ...]:
     """Equal where two tasks are over the same rows and features of one source."""
     kept = task.owned.rows.tobytes() if isinstance(task.owned, PartOwned) else None
@@ -349,17 +324,14 @@ def _rows_of(task: OpenTask) -> tuple[object, ...]:
 
 
 def _each_with_positive(
-    names: Sequence[str], every: Sequence[PartlyLabelled], said: object
-) -> list[PartlyLabelled]:
+    names: Sequence[str], every: Sequence[Labels], said: object
+) -> list[Labels]:
     """Labels of several tasks that know their classes of interest; ``said``: of all, or by name."""
     by_name = said if isinstance(said, Mapping) else dict.fromkeys(names, said)
     strangers = [name for name in by_name if name not in names]
     if strangers:
         raise BadParameter(f"positive= speaks of {strangers[0]!r}; the tasks are {list(names)}.")
-    return [
-        replace(one, labels=with_positive(one.labels, by_name.get(name)))
-        for name, one in zip(names, every)
-    ]
+    return [with_positive(one, by_name.get(name)) for name, one in zip(names, every)]
 
 
 class _LeakageWatch:

@@ -34,7 +34,7 @@ from thrifty.cells import Cells, Oracle
 from thrifty.checks import whole_number
 from thrifty.engines import ChargedCells, Pool, StartedWork, open_pool
 from thrifty.errors import BadInput
-from thrifty.labels.partly import PartlyLabelled
+from thrifty.labels import Labels
 from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.learning import Learning, learns_together
 from thrifty.lifetime.transaction import Brought, TaskOptions
@@ -212,7 +212,7 @@ class _Known:
         return self._family.use_rep(representation, cells, labels)
 
     def learn_together(
-        self, representation: object, cells: Cells, tasks: Sequence[PartlyLabelled]
+        self, representation: object, cells: Cells, tasks: Sequence[Labels]
     ) -> Sequence[Attempt[object]]:
         family: Any = self._family
         told = self._told(representation, cells)

@@ -14,8 +14,7 @@ import numpy as np
 from thrifty.cells.sources.checks import checked_ids
 from thrifty.checks import warn_user
 from thrifty.errors import BadInput, RowsLeftOut, StoreUnwritable
-from thrifty.labels.classes import codes_among
-from thrifty.labels.partly import known_labels
+from thrifty.labels import codes_among, known_labels
 from thrifty.lifetime.learned import About
 from thrifty.lifetime.monitoring import (
     HasTable,

@@ -38,8 +38,7 @@ from thrifty.cells.sources.array import ArraySource
 from thrifty.cells.sources.callable import CallableSource
 from thrifty.checks import warn_user
 from thrifty.errors import DefaultShare, LimitNeeded
-from thrifty.labels.classes import Labels
-from thrifty.labels.numbers import Numbers
+from thrifty.labels import Labels
 from thrifty.lifetime.state import LifetimeState
 from thrifty.lifetime.transaction import OpenTask
 from thrifty.protocol import traits_of
@@ -477,10 +476,10 @@ Drawn: TypeAlias = Callable[[int, Ints], Floats]
 
 def _lean(labels: object) -> Floats:
     """What of each row the values may tell: its class, or how large its number is."""
-    if isinstance(labels, Numbers):
-        order = np.argsort(np.argsort(labels.values))
-        return np.asarray(2 * order / max(len(order) - 1, 1) - 1)
     assert isinstance(labels, Labels), "Models reads classes and numbers"
+    if labels.numbers is not None:
+        order = np.argsort(np.argsort(labels.numbers))
+        return np.asarray(2 * order / max(len(order) - 1, 1) - 1)
     codes = labels.codes.astype(np.float64)
     return np.asarray(codes - codes.mean())
 

@@ -24,7 +24,7 @@ from thrifty.cells.prices.money import minor_units, read_spend
 from thrifty.cells.sources.checks import can_be_stored
 from thrifty.cells.sources.gaps import read_na, with_na
 from thrifty.errors import BadInput, BadParameter, FeaturesChanged, ThriftyError
-from thrifty.labels.partly import (
+from thrifty.labels import (
     aligned_labels,
     known_labels,
     labels_of_kept,

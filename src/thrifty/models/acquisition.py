@@ -29,10 +29,10 @@ from scipy.stats import rankdata
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
+from thrifty.labels import Labels
 from thrifty.models.fits.adaptive_ridge import believe_columns, believe_rates
 from thrifty.models.fits.tree_ensembles import TRIED, GrownTrees, as_targets, grow_trees, is_boolean
-from thrifty.models.offers import CENT, Offers
-from thrifty.models.rows import Rows, TaskLabels
+from thrifty.models.offers import CENT, Offers, Rows
 from thrifty.typing import AnyArray, Floats, Ints
 
 # Chosen on nhanes, yeast, emotions, thyroid0387_cost and tmc2007_500 at unit prices, on
@@ -92,7 +92,7 @@ class Bought:
 
 
 def acquire(
-    cells: Cells, targets: Sequence[TaskLabels], allowance: float,
+    cells: Cells, targets: Sequence[Labels], allowance: float,
     background: tuple[Floats, Floats] | None = None, seed: int = 0,
 ) -> Bought:  # fmt: skip
     """Buy a table for one label or several, for at most ``allowance``.
@@ -101,7 +101,7 @@ def acquire(
     ----------
     cells : Cells
         the reader
-    targets : sequence of TaskLabels
+    targets : sequence of Labels
         labels on its rows
     allowance : float
         what may be spent, in the unit of the prices
@@ -112,10 +112,11 @@ def acquire(
 
     Examples
     --------
+    >>> from thrifty.labels import read_classes
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 20))
     >>> cells = Cells(X)
-    >>> bought = acquire(cells, [TaskLabels((X[:, 4] > 0).astype(int), 2)], 1600.0)
+    >>> bought = acquire(cells, [read_classes(X[:, 4] > 0)], 1600.0)
     >>> bool(bought.ranked(3)[0] == 4), cells.receipt().cost <= 1600
     (True, True)
     """
@@ -124,7 +125,7 @@ def acquire(
 
 class _Acquisition:
     def __init__(
-        self, cells: Cells, targets: Sequence[TaskLabels], allowance: float,
+        self, cells: Cells, targets: Sequence[Labels], allowance: float,
         background: tuple[Floats, Floats] | None, seed: int,
     ) -> None:  # fmt: skip
         self.cells, self.targets, self.left, self.seed = cells, targets, float(allowance), seed
@@ -328,7 +329,7 @@ class _Acquisition:
                 "that were bought. Check what the source fills in, or bring other rows."
             )
 
-    def _block(self, features: Ints) -> tuple[Floats, list[TaskLabels]]:
+    def _block(self, features: Ints) -> tuple[Floats, list[Labels]]:
         n = min(self.n, _SCORED_ROWS)
         values = np.column_stack([self.columns[f][:n] for f in features.tolist()])
         rows = self.rows.upto(n)
@@ -428,7 +429,7 @@ class _Acquisition:
         )
 
 
-def score_features(values: Floats, targets: Sequence[TaskLabels], seed: int = 0) -> Floats:
+def score_features(values: Floats, targets: Sequence[Labels], seed: int = 0) -> Floats:
     """Believed effects and importances, each summing to one; NaN for what is not known."""
     alone = _alone(values, targets, None)
     found = alone / max(float(alone.sum()), 1e-300)
@@ -437,7 +438,7 @@ def score_features(values: Floats, targets: Sequence[TaskLabels], seed: int = 0)
 
 
 def _alone(
-    values: Floats, targets: Sequence[TaskLabels], background: tuple[Floats, Floats] | None
+    values: Floats, targets: Sequence[Labels], background: tuple[Floats, Floats] | None
 ) -> Floats:
     """What each feature is believed to explain by itself, over all labels."""
     if background is not None:
@@ -456,8 +457,8 @@ def _alone(
         if target.numbers is not None:
             y = target.numbers[rows][:, None]
         else:
-            y = np.eye(target.n_codes)[target.codes[rows]]
-            y = y[:, 1:] if target.n_codes == 2 else y
+            y = np.eye(target.n_classes)[target.codes[rows]]
+            y = y[:, 1:] if target.n_classes == 2 else y
         y = y[:, y.std(axis=0) > 0]
         if not y.shape[1]:
             continue
@@ -469,7 +470,7 @@ def _alone(
 
 
 def _forest(
-    values: Floats, targets: Sequence[TaskLabels], seed: int
+    values: Floats, targets: Sequence[Labels], seed: int
 ) -> tuple[Floats | None, float | None]:
     """Of extra trees on bootstrap samples: importances, and how rows outside them are ranked."""
     rows = np.flatnonzero(np.all([target.known for target in targets], axis=0))
@@ -481,7 +482,7 @@ def _forest(
     if len(rows) < 8 or not ours:
         return None, None
     ys = [t.numbers if numbers and t.numbers is not None else t.codes for t in ours]
-    y = as_targets(ys, [0 if numbers else t.n_codes for t in ours])
+    y = as_targets(ys, [0 if numbers else t.n_classes for t in ours])
     x = np.nan_to_num(np.clip(values[rows], -1e30, 1e30).astype(np.float32), nan=-1e30)
     ranks = len(ours) == 1 and not numbers and len(rows) >= _NOTHING_ROWS
     kinds = (False,) if is_boolean(values) else (False, True)
@@ -536,12 +537,12 @@ def _predicted(known: Floats, others: Floats) -> Floats:
     return found
 
 
-def _rank_z(forest: GrownTrees, x: AnyArray, target: TaskLabels) -> float | None:
+def _rank_z(forest: GrownTrees, x: AnyArray, target: Labels) -> float | None:
     """Mann and Whitney's z of two classes by the trees that did not see a row; None of more."""
     codes = np.unique(target.codes)
     if len(codes) != 2 or forest.seen is None:
         return None
-    column = int(codes[1]) if target.n_codes > 2 else 0
+    column = int(codes[1]) if target.n_classes > 2 else 0
     votes = np.array([one.value[one.apply(x), column, 0] for one in forest.trees])
     score = np.where(forest.seen, 0.0, votes).sum(axis=0) / np.maximum(
         (~forest.seen).sum(axis=0), 1

@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike
 from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BadParameter
-from thrifty.labels.classes import Labels
-from thrifty.labels.numbers import Numbers, Said, check_said, labels_said_by, read_any_labels
-from thrifty.labels.partly import PartlyLabelled
+from thrifty.labels import Labels, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
 from thrifty.typing import EstimatorLike, Ints, Json, JsonLike, LabelsLike
 
@@ -123,9 +121,9 @@ class Models:
     def start(self) -> Memory:
         return Memory()
 
-    def read_labels(self, y: LabelsLike) -> Labels | Numbers:
+    def read_labels(self, y: LabelsLike) -> Labels:
         labels = read_any_labels(y, self._said)
-        if isinstance(labels, Numbers) and self.errors is not None:
+        if labels.numbers is not None and self.errors is not None:
             raise BadParameter(
                 f"errors= says what taking one class for another costs, and y holds numbers: got "
                 f"errors={self.errors!r}. Leave it out, or say labels='classes'."
@@ -142,14 +140,11 @@ class Models:
 
         return allowance_of(cells)
 
-    def use_rep(
-        self, representation: Memory, cells: Cells, labels: Labels | Numbers
-    ) -> Found[LearnedTable]:
-        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
-        return self.learn_together(representation, cells, [whole])[0]
+    def use_rep(self, representation: Memory, cells: Cells, labels: Labels) -> Found[LearnedTable]:
+        return self.learn_together(representation, cells, [labels])[0]
 
     def learn_together(
-        self, representation: Memory, cells: Cells, tasks: Sequence[PartlyLabelled]
+        self, representation: Memory, cells: Cells, tasks: Sequence[Labels]
     ) -> list[Found[LearnedTable]]:
         """One task, or several on the same rows: one table for all, a model of each."""
         from thrifty.models.cascade import for_predictions
@@ -175,7 +170,7 @@ class Models:
         ]
 
     def learn_again(
-        self, cells: Cells, tasks: Sequence[PartlyLabelled], models: Sequence[object]
+        self, cells: Cells, tasks: Sequence[Labels], models: Sequence[object]
     ) -> list[LearnedTable | None]:
         """Fit earlier tasks again on all that is known of their rows; None: the old one stays.
 
@@ -195,7 +190,7 @@ class Models:
         ]
 
     def from_scratch(
-        self, cells: Cells, labels: Labels | Numbers, failed: Failed | None
+        self, cells: Cells, labels: Labels, failed: Failed | None
     ) -> Found[LearnedTable]:
         return self.use_rep(Memory(), cells, labels)
 
@@ -229,13 +224,13 @@ class Models:
         return representation.after(update, n_features)
 
     def estimator(
-        self, model: LearnedTable, labels: Labels | Numbers, feature_names: Sequence[str]
+        self, model: LearnedTable, labels: Labels, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
         from thrifty.models.estimators.classifier import ModelClassifier
         from thrifty.models.estimators.regressor import ModelRegressor
 
         made: ModelClassifier | ModelRegressor
-        if isinstance(labels, Labels):
+        if labels.numbers is None:
             made = ModelClassifier(self.given)
             made.classes_, made.positive_ = labels.classes, labels.positive
         else:
@@ -244,11 +239,7 @@ class Models:
         return made._set(model.table, model.fitted, feature_names, model.words)
 
     def update(
-        self,
-        model: ModelClassifier | ModelRegressor,
-        cells: Cells,
-        labels: Labels | Numbers,
-        known: Ints,
+        self, model: ModelClassifier | ModelRegressor, cells: Cells, labels: Labels, known: Ints
     ) -> Updated:
         """Go on with rows that came since; ``known`` are those that it has learned from."""
         from thrifty.models.updating import update_model

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.labels.classes import Labels
-from thrifty.labels.numbers import Numbers
-from thrifty.labels.partly import PartlyLabelled
+from thrifty.labels import Labels
 from thrifty.models.acquisition import Bought, acquire, score_features
 from thrifty.models.asking.ahead import prefix_worth_keeping
 from thrifty.models.asking.ladder import fit_ladder
@@ -20,7 +18,6 @@ from thrifty.models.asking.order import find_order
 from thrifty.models.cascade import CascadeStep, find_steps, on_cascade
 from thrifty.models.fits.fitting import Fitted, fit_tables, in_one_thread
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
-from thrifty.models.rows import TaskLabels, target_of_classes, target_of_numbers
 from thrifty.models.table import MOST_FEATURES, NamedColumns, Table
 from thrifty.typing import Bools, EstimatorLike, Floats, Ints
 
@@ -46,7 +43,7 @@ class LearnedTable:
 
 def learn_tasks(
     cells: Cells,
-    tasks: Sequence[PartlyLabelled],
+    tasks: Sequence[Labels],
     memory: Memory,
     estimator: EstimatorLike | None,
     seed: int,
@@ -59,12 +56,12 @@ def learn_tasks(
     ``predictions``: how many are to come, where that is known; the model then keeps no more
     features than its predictions are worth.
     """
-    targets = [_target(task) for task in tasks]
+    _check_classes(tasks)
     background = _background(cells, tasks, memory)
     # Small fits: on a busy machine more threads than one wait for each other a hundred times over.
     with in_one_thread():
-        bought = acquire(cells, targets, allowance_of(cells), background, seed)
-        tables = [_table(cells, bought, target, task) for target, task in zip(targets, tasks)]
+        bought = acquire(cells, tasks, allowance_of(cells), background, seed)
+        tables = [_table(cells, bought, task) for task in tasks]
         if estimator is not None:  # it sees no holes: only what was bought together
             tables = [replace(table, first=0, background=None).block() for table in tables]
         if predictions:
@@ -75,7 +72,7 @@ def learn_tasks(
     with in_one_thread(estimator is None):
         fitted = fit_tables(tables, estimator, seed)
     words = categories_of(cells)
-    update = _memory_update(bought, targets, words)
+    update = _memory_update(bought, tasks[0], words)
     updates = [update, *(MemoryUpdate(useful=update.useful) for _ in tables[1:])]
     return [
         LearnedTable(table, model, one, words, said, stopped=bought.stopped)
@@ -85,7 +82,7 @@ def learn_tasks(
 
 def learn_again(
     cells: Cells,
-    tasks: Sequence[PartlyLabelled],
+    tasks: Sequence[Labels],
     features: Sequence[Ints],
     estimator: EstimatorLike | None,
     seed: int,
@@ -94,12 +91,12 @@ def learn_again(
 
     Each on the features that it has: other ones would make its predictions cost more.
     """
-    targets = [_target(task) for task in tasks]
+    _check_classes(tasks)
     with in_one_thread():
-        known = read_known(cells, targets)
+        known = read_known(cells, tasks)
         tables = []
-        for target, task, asked in zip(targets, tasks, features):
-            table = known.table(target)
+        for task, asked in zip(tasks, features):
+            table = known.table(task)
             table = table.of_features(np.flatnonzero(np.isin(table.features, asked)))
             tables.append(_said(cells, table, task))
         if estimator is not None:
@@ -159,26 +156,18 @@ def worth_keeping(
     return table.of_features(np.array([at[f] for f in kept], dtype=np.int64))
 
 
-def _target(task: PartlyLabelled) -> TaskLabels:
-    if isinstance(task.labels, Numbers):
-        return target_of_numbers(task.by_row)
-    _check_classes(task.labels)
-    return target_of_classes(task.by_row, task.labels.n_classes)
-
-
 def _background(
-    cells: Cells, tasks: Sequence[PartlyLabelled], memory: Memory
+    cells: Cells, tasks: Sequence[Labels], memory: Memory
 ) -> tuple[Floats, Floats] | None:
     """Samples and ones of Boolean features so far, for one label of two classes; else None."""
-    labels = tasks[0].labels
-    if len(tasks) > 1 or not isinstance(labels, Labels) or labels.n_classes != 2:
+    if len(tasks) > 1 or tasks[0].numbers is not None or tasks[0].n_classes != 2:
         return None
     if not bool(np.asarray(cells.boolean)[~np.asarray(cells.absent)].all()):
         return None
     return memory.background(cells.n_features)
 
 
-def _table(cells: Cells, bought: Bought, target: TaskLabels, task: PartlyLabelled) -> Table:
+def _table(cells: Cells, bought: Bought, task: Labels) -> Table:
     """A task's part of what was bought: the rows that have its label."""
     # rows of a table at most: the parts of the stack take time that goes with them, and bring
     # little
@@ -186,7 +175,7 @@ def _table(cells: Cells, bought: Bought, target: TaskLabels, task: PartlyLabelle
     features = bought.ranked(MOST_FEATURES)
     rows = bought.order
     if len(bought.free):  # known of every row; those that were bought come first
-        rest = np.setdiff1d(np.flatnonzero(target.known), rows)
+        rest = np.setdiff1d(np.flatnonzero(task.known), rows)
         rows = np.r_[rows, rest][: max(most_rows, len(rows))]
     values = np.full((len(rows), len(features)), np.nan)
     there = np.zeros(values.shape, dtype=bool)
@@ -195,46 +184,38 @@ def _table(cells: Cells, bought: Bought, target: TaskLabels, task: PartlyLabelle
         values[: len(column), j], there[: len(column), j] = column, True
     values = np.hstack([bought.free_values[rows], values])
     there = np.hstack([np.ones((len(rows), len(bought.free)), dtype=bool), there])
-    every, known = np.r_[bought.free, features], np.flatnonzero(target.known[rows])
+    every, known = np.r_[bought.free, features], np.flatnonzero(task.known[rows])
     background = None
     if bought.background is not None:
         background = np.column_stack(bought.background)[every]
     table = Table(
-        every, rows[known], values[known], there[known], target.stands_for(rows[known]),
-        target.labels_of(rows[known]), background,
+        every, rows[known], values[known], there[known], task.stands_for(rows[known]),
+        task.said_of(rows[known]), background,
         first=len(bought.free) if len(features) else 0,
         looked=int((known < bought.chosen_on).sum()),
     )  # fmt: skip
     return _said(cells, table, task)
 
 
-def _said(cells: Cells, table: Table, task: PartlyLabelled) -> Table:
+def _said(cells: Cells, table: Table, task: Labels) -> Table:
     """With categories, ids, and what was said of the rows."""
     named = cells.categories
     sizes = tuple(len(named.get(f, ())) for f in table.features.tolist())
     keys = cells.row_keys()[table.rows] if cells.examples is not None else None
     columns = NamedColumns(cells.feature_names, categories_of(cells))
     table = replace(table, categories=sizes if any(sizes) else (), keys=keys, columns=columns)
-    weights, groups = task.labels.row_weights, task.labels.groups
-    if weights is None and groups is None:
-        return table
-    # what was said is of the task's labelled rows; the table counts all rows of the source
-    place = np.full(cells.n_examples, -1)
-    place[task.rows] = np.arange(len(task.rows))
-    at = place[table.rows]
-    if weights is not None:
-        table = replace(table, weights=table.weights * weights[at])
-    return table if groups is None else replace(table, groups=groups[at])
+    if task.row_weights is not None:
+        table = replace(table, weights=table.weights * task.row_weights[table.rows])
+    return table if task.groups is None else replace(table, groups=task.groups[table.rows])
 
 
 def _memory_update(
-    bought: Bought, targets: Sequence[TaskLabels], words: Mapping[str, tuple[str, ...]]
+    bought: Bought, target: Labels, words: Mapping[str, tuple[str, ...]]
 ) -> MemoryUpdate:
     """What was seen of Boolean features, each class by its share; and what was useful."""
     useful = bought.ranked(_USEFUL)
     if bought.background is None:
         return MemoryUpdate(useful=useful, categories=words)
-    target = targets[0]
     rare = int(target.sizes.argmin())
     is_rare = target.codes[bought.order] == rare
     odds = float(target.sizes[rare]) / max(float(target.sizes.sum() - target.sizes[rare]), 1.0)
@@ -250,8 +231,14 @@ def _memory_update(
     return MemoryUpdate(features, samples, ones, useful, categories=words)
 
 
-def _check_classes(labels: Labels) -> None:
-    sizes = np.bincount(labels.codes, minlength=labels.n_classes)
+def _check_classes(tasks: Sequence[Labels]) -> None:
+    for labels in tasks:
+        if labels.numbers is None:
+            _check_sizes(labels)
+
+
+def _check_sizes(labels: Labels) -> None:
+    sizes = labels.sizes
     if labels.n_classes < 2:
         raise BadInput(
             f"y holds one class, {labels.value(0)!r}; a model tells two or more apart. Bring rows "
@@ -274,12 +261,12 @@ class KnownRows:
     values: Floats
     bought: Bools
 
-    def table(self, target: TaskLabels) -> Table:
+    def table(self, target: Labels) -> Table:
         """One task's part: the rows that have its label."""
         known = np.flatnonzero(target.known[self.rows])
         at = self.rows[known]
         values = np.where(self.bought, self.values, np.nan)[known]
-        labels = target.labels_of(at)
+        labels = target.said_of(at)
         return Table(self.features, at, values, self.bought[known], target.stands_for(at), labels)
 
 
@@ -291,7 +278,7 @@ def what_is_known(cells: Cells) -> Bools:
     return np.asarray(known)
 
 
-def read_known(cells: Cells, targets: Sequence[TaskLabels]) -> KnownRows:
+def read_known(cells: Cells, targets: Sequence[Labels]) -> KnownRows:
     """All that is known of the rows, as one table of the features that explain most."""
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets, np.asarray(cells.shared_prices) > 0)
@@ -312,7 +299,7 @@ def read_cells(cells: Cells, rows: Ints, features: Ints, bought: Bools) -> Float
     return values
 
 
-def _in_the_table(known: Bools, targets: Sequence[TaskLabels], paid: Bools) -> tuple[Ints, Ints]:
+def _in_the_table(known: Bools, targets: Sequence[Labels], paid: Bools) -> tuple[Ints, Ints]:
     """Rows of which enough is known, and the features that are known on some of them."""
     labelled = np.any([target.known for target in targets], axis=0)
     known = known & labelled[:, None]

@@ -1,8 +1,9 @@
-"""What can be bought for a row, in money: the one view of prices that buying has.
+"""What can be bought for a row, in money, and on which rows first: the view that buying has.
 
 An **offer** is what comes with one feature: itself, and whatever costs nothing once it is there (an
 order fills several). Offers are read off what sets of cells *cost*, not off how a price list is
-written: a panel, nested fees and orders of price 0 that cost the same are the same offers.
+written: a panel, nested fees and orders of price 0 that cost the same are the same offers. Rows
+come in one order, in which classes take turns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from thrifty.cells import Cells
+from thrifty.labels import Labels
 from thrifty.typing import Bools, Floats, Ints
 
 #: rows whose cost stands for that of the rows to come
@@ -154,3 +156,63 @@ def _units(cells: Cells, paid: Ints) -> list[Ints]:
             seen.add(with_it)
             units.append(np.array(with_it, dtype=np.int64))
     return units
+
+
+class Rows:
+    """Rows one after another, each of the class that has least of its due.
+
+    Of one label every class has the same due; of several each the root of its size, so that rare
+    classes are there early whichever label they belong to, without crowding out the rest. Within a
+    class rows that cost less come first, else all tasks of a lifetime have them in one order:
+    what one task buys lies where the next one looks.
+
+    >>> from thrifty.labels import read_classes
+    >>> rows = Rows(Cells(np.zeros((6, 1))), [read_classes([0, 0, 0, 0, 1, 1])])
+    >>> order = rows.upto(6)
+    >>> (order >= 4).tolist()
+    [True, False, True, False, False, False]
+    """
+
+    def __init__(
+        self, cells: Cells, targets: Sequence[Labels], costs: Floats | None = None
+    ) -> None:
+        salt = 26  # of the order of rows that tasks of one lifetime have in common
+        base = cells.row_order(salt)
+        base = base[np.any([target.known[base] for target in targets], axis=0)]
+        if costs is not None:
+            base = base[np.argsort(costs[base], kind="stable")]
+        members = np.column_stack(
+            [target.codes[:, None] == np.arange(target.n_classes) for target in targets]
+        )
+        self._members = members[:, members.any(axis=0)]
+        self.size = self._members.sum(axis=0).astype(np.float64)
+        self._due = np.ones(len(self.size)) if len(targets) == 1 else np.sqrt(self.size)
+        self._had = 1e-6 * self.size  # of classes that had nothing yet the rarest goes first
+        self._used = np.zeros(len(members), dtype=bool)
+        self._order: list[int] = []
+        self.n_rows = len(base)
+        # rows that wait, class by class, the next one last
+        self._waiting = [base[column[base]].tolist()[::-1] for column in self._members.T]
+
+    def upto(self, n: int) -> Ints:
+        """The first n rows."""
+        while len(self._order) < min(n, self.n_rows):
+            self._order.append(self._next())
+        return np.array(self._order[:n], dtype=np.int64)
+
+    def bring_forward(self, start: int, which: Bools) -> None:
+        """Of the rows from ``start`` on, those come first that are chosen; all are in order now."""
+        rest = np.array(self._order[start:], dtype=np.int64)
+        self._order[start:] = [*rest[which].tolist(), *rest[~which].tolist()]
+
+    def _next(self) -> int:
+        for group in np.argsort(self._had / self._due, kind="stable").tolist():
+            waiting = self._waiting[group]
+            while waiting and self._used[waiting[-1]]:
+                waiting.pop()
+            if waiting:
+                row = int(waiting.pop())
+                self._used[row] = True
+                self._had += self._members[row]
+                return row
+        raise AssertionError("every row was taken")

@@ -18,9 +18,7 @@ import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput
-from thrifty.labels.classes import Labels, codes_among
-from thrifty.labels.numbers import Numbers
-from thrifty.labels.partly import PartlyLabelled
+from thrifty.labels import Labels, codes_among
 from thrifty.models.cascade import on_cascade
 from thrifty.models.estimators.classifier import ModelClassifier
 from thrifty.models.estimators.regressor import ModelRegressor
@@ -61,9 +59,7 @@ class Updated:
         return self.loss <= self.loss_before
 
 
-def update_model(
-    model: Held, cells: Cells, labels: Labels | Numbers, seed: int, known: Ints
-) -> Updated:
+def update_model(model: Held, cells: Cells, labels: Labels, seed: int, known: Ints) -> Updated:
     """Buy what is worth buying of the rows that are not ``known``, and fit on all of it.
 
     Parameters
@@ -87,18 +83,18 @@ def update_model(
     return best
 
 
-def codes_in(model: Held, labels: Labels | Numbers) -> AnyArray:
+def codes_in(model: Held, labels: Labels) -> AnyArray:
     """The labels as the model knows them: codes of its classes, or numbers.
 
     Other kinds of labels, and classes that it has never seen, are refused.
     """
     if isinstance(model, ModelRegressor):
-        if isinstance(labels, Labels):
+        if labels.numbers is None:
             if labels.classes.dtype.kind not in "iuf":
                 raise _another_kind("numbers", f"classes such as {labels.value(0)!r}")
             return labels.classes[labels.codes].astype(np.float64)
-        return labels.values
-    if isinstance(labels, Numbers):
+        return labels.numbers
+    if labels.numbers is not None:
         raise _another_kind(f"the classes {model.classes_.tolist()[:5]}", "numbers")
     found = codes_among(labels.classes.tolist(), model.classes_.tolist())
     if min(found) < 0:
@@ -117,9 +113,7 @@ def _another_kind(has: str, came: str) -> BadInput:
 class _Update:
     """The new rows that are bought, and models of old and new ones together."""
 
-    def __init__(
-        self, model: Held, cells: Cells, labels: Labels | Numbers, fresh: Ints, seed: int
-    ) -> None:
+    def __init__(self, model: Held, cells: Cells, labels: Labels, fresh: Ints, seed: int) -> None:
         self.model, self.cells, self.labels, self.fresh = model, cells, labels, fresh
         self.seed, self.y = seed, codes_in(model, labels)
         self.numbers = isinstance(model, ModelRegressor)
@@ -263,7 +257,7 @@ def joined(old: Table, new: Table) -> Table:
     )
 
 
-def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Cells) -> bool:
+def is_not_worse(new: LearnedTable, old: object, task: Labels, cells: Cells) -> bool:
     """Whether a model that was fitted again, on more cells, may take the place of the old one.
 
     Judged on rows that the old one never saw, by what the new one said without them: that was
@@ -277,15 +271,15 @@ def is_not_worse(new: LearnedTable, old: object, task: PartlyLabelled, cells: Ce
     table, before = new.table, old.table_
     more = _size(table) > _size(before)
     fresh = np.flatnonzero(~np.isin(table.rows, before.rows))
-    numbers = isinstance(task.labels, Numbers)
+    numbers = task.numbers is not None
     if new.held_out is None or not len(fresh) or numbers != isinstance(old, ModelRegressor):
         return more
     rows, labels, said = table.rows[fresh], table.labels[fresh], new.held_out[fresh]
     codes = np.arange(len(labels)) % 2 if numbers else labels.astype(np.int64)
     if np.bincount(codes).min() < _JUDGES:
         return more
-    if isinstance(task.labels, Labels):
-        mine = np.zeros((len(fresh), task.labels.n_classes))
+    if not numbers:
+        mine = np.zeros((len(fresh), task.n_classes))
         mine[:, np.unique(table.labels).astype(np.int64)] = said
         said = mine
     known = what_is_known(cells)[np.ix_(rows, before.features)]

@@ -10,7 +10,7 @@ import numpy as np
 from thrifty.attempt import Failure
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.labels.numbers import log_labels
+from thrifty.labels import log_labels
 from thrifty.powers import lattice, nnls_batches, paper_monomials
 from thrifty.powers.evidence import MonomialTask, Rules
 from thrifty.powers.family import METHODS, Method, PowersFamily

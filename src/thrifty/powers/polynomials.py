@@ -11,7 +11,7 @@ import numpy as np
 from thrifty.attempt import Failure
 from thrifty.checks import a_choice, a_share, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.labels.numbers import real_labels
+from thrifty.labels import real_labels
 from thrifty.powers.evidence import Polynomial, SumRules
 from thrifty.powers.family import METHODS, Method, PowersFamily
 from thrifty.powers.laws import Laws, laws_from_dict, laws_to_dict, read_laws

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from thrifty import kernels
 from thrifty.checks import whole_number
 from thrifty.errors import BadParameter
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.trees.gains import gain_named
 from thrifty.trees.scratch import grow_from_scratch, grow_real
 from thrifty.trees.tree import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.gains import Gain, highest
 from thrifty.trees.growing import Chosen, P
 from thrifty.trees.thresholds import block_cuts, choose, true_side

@@ -28,7 +28,7 @@ from thrifty.attempt import Attempt, Failed, Failure, Found, Representation
 from thrifty.cells import Cells
 from thrifty.checks import set_checked, whole_number
 from thrifty.errors import BadParameter, NotInFamily
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.gains import Gain, Measure, gain_named, pure_child
 from thrifty.trees.growing import Half, OnStuck, PlaceOfRows, Reason, consistent
 from thrifty.trees.learned_trees import AnyLearner, LearnedTrees, Learner

@@ -37,7 +37,7 @@ import numpy as np
 
 from thrifty.cells import Cells
 from thrifty.errors import ContradictoryLabels, NotInFamily
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.gains import Gain
 from thrifty.trees.tree import Leaf, Node, Path, Split, Tree, build
 from thrifty.typing import Floats, Ints

@@ -29,7 +29,7 @@ from thrifty.attempt import (
 )
 from thrifty.cells import Cells
 from thrifty.cells.bit_cells import Bit, BitCells, bits_of, bits_to_dict, read_bits
-from thrifty.labels.classes import Labels, read_classes
+from thrifty.labels import Labels, read_classes
 from thrifty.trees.tree import Tree, allows_missing
 from thrifty.typing import Json, JsonLike, LabelsLike
 

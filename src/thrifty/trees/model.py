@@ -20,7 +20,7 @@ from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.checks import whole_number
 from thrifty.errors import BadInput, FeaturesChanged
 from thrifty.html import pre_html
-from thrifty.labels.classes import Labels, read_classes
+from thrifty.labels import Labels, read_classes
 from thrifty.lazy import Asked, Explanation, Forest, Walked, balanced_shares, stopping_of, walk
 from thrifty.lazy import explain as explain_path
 from thrifty.stopping import StoppingRule

@@ -31,7 +31,7 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.checks import a_choice, set_checked, whole_number
 from thrifty.errors import BadParameter
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.gains import Gain, Measure, gain_named
 from thrifty.trees.improve_rep import Improvement, improved, improvement_named
 from thrifty.trees.representation import Metafeatures

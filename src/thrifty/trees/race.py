@@ -25,7 +25,7 @@ import numpy as np
 from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.errors import BadParameter
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.gains import Gain, gain_named
 from thrifty.trees.growing import (
     AllFeatures,

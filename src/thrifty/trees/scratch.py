@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thrifty import kernels
 from thrifty.cells import Cells
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.columns import RowPlace, split_of
 from thrifty.trees.gains import Gain, highest
 from thrifty.trees.growing import (

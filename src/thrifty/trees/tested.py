@@ -51,7 +51,7 @@ from thrifty.attempt import Attempt, Expected, Failed, Failure, Found
 from thrifty.cells import Cells
 from thrifty.cells.bit_cells import BitCells
 from thrifty.checks import a_share, set_checked, whole_number
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.columns import RowColumns, RowPlace
 from thrifty.trees.gains import Gain, gain_named
 from thrifty.trees.growing import Half, PathPrices, Reason, Suggested, grow, most_common, one_by_one

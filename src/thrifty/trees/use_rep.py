@@ -29,7 +29,7 @@ from typing import NoReturn
 
 from thrifty.attempt import Attempt, Failed, Failure, Found
 from thrifty.cells import Cells
-from thrifty.labels.classes import Labels
+from thrifty.labels import Labels
 from thrifty.trees.columns import BooleanColumns, CandidateColumns, RowColumns
 from thrifty.trees.gains import Gain
 from thrifty.trees.growing import Half, P, PathPrices, Place, Reason, Suggested, grow, one_by_one

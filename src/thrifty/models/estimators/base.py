@@ -25,9 +25,7 @@ from thrifty.cells.features import match_features
 from thrifty.cells.prices.money import read_spend
 from thrifty.cells.sources.checks import default_names, refuse_masked
 from thrifty.errors import BadInput
-from thrifty.labels.classes import Labels, class_of_interest
-from thrifty.labels.numbers import Numbers
-from thrifty.labels.partly import PartlyLabelled, read_groups, read_row_weights, with_rows
+from thrifty.labels import Labels, class_of_interest, read_groups, read_row_weights, with_rows
 from thrifty.lazy import Asked, Asks
 from thrifty.models.asking.ask import Keeper, ask, enough_of
 from thrifty.models.asking.certificate import CertifiedPrefixes
@@ -106,9 +104,8 @@ class OnCells(BaseEstimator, Generic[Q]):
         """
         check_estimator(self.estimator, numbers=self._of_numbers)
         cells, source, labels = self._read(X, y, sample_weight, groups)
-        whole = PartlyLabelled(labels, np.arange(len(labels)), len(labels))
-        (one,) = learn_tasks(cells, [whole], Memory(), self.estimator, self._seed)
-        if isinstance(labels, Labels):
+        (one,) = learn_tasks(cells, [labels], Memory(), self.estimator, self._seed)
+        if labels.numbers is None:
             self.classes_, self.positive_ = labels.classes, class_of_interest(labels)
         return self._set(one.table, one.fitted, source.feature_names, one.words, source.named)
 
@@ -118,7 +115,7 @@ class OnCells(BaseEstimator, Generic[Q]):
 
     def _read(
         self, X: TableLike, y: LabelsLike, sample_weight: object, groups: object
-    ) -> tuple[Cells, Source, Labels | Numbers]:
+    ) -> tuple[Cells, Source, Labels]:
         """For ``fit``: a reader to the rows of X that weigh something, and their labels."""
         if y is None:
             raise BadInput(

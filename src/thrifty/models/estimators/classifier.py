@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.html import pre_html
-from thrifty.labels.classes import read_classes
+from thrifty.labels import read_classes
 from thrifty.models.estimators.base import SHOWN, OnCells, shown_names
 from thrifty.models.fits.quality import Quality, quality_left_out, said_left_out, says
 from thrifty.models.scorecard import Scorecard

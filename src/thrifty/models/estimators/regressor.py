@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.labels.numbers import read_numbers
+from thrifty.labels import read_numbers
 from thrifty.models.estimators.base import OnCells, shown_names
 from thrifty.models.fits.fitting import NotBrought, in_one_thread
 from thrifty.models.fits.quality import NumberQuality, numbers_left_out

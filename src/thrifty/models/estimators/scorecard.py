@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from thrifty.cells.sources.kinds import ColumnReader, has_texts
 from thrifty.errors import BadInput, BadParameter
-from thrifty.labels.classes import Labels, class_of_interest
+from thrifty.labels import Labels, class_of_interest
 from thrifty.models.fits.adaptive_ridge import fit_penalised
 from thrifty.models.fits.calibration import fit_intercepts, fit_slope, softmax
 from thrifty.models.fits.folds import FOLDS, content_groups, make_folds

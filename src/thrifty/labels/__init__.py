@@ -1,1 +1,0 @@
-"""What a task predicts: classes, or numbers."""
