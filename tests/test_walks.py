@@ -32,7 +32,7 @@ LEARNING = {
     "trees.race", "trees.race_bound", "trees.race_node", "trees.use_rep",
 }  # fmt: skip
 #: what the default family needs to learn
-MODELS = {"models", "models.fits", "models.estimators"}
+MODELS = {"models", "models.fits"}
 #: modules that a cell of the default family may enter, of an array and paid for: a reader has to
 #: follow it through all of them. 40 and 60 are wanted; these are what there are, so that it can
 #: only become fewer

@@ -27,14 +27,14 @@ import numpy as np
 
 from thrifty.cells.bit_cells import Bit
 from thrifty.errors import BadInput
-from thrifty.models.estimators.classifier import ModelClassifier
-from thrifty.models.estimators.scorecard import ScorecardClassifier
+from thrifty.models.estimators import ModelClassifier
 from thrifty.models.fits.columns import CATEGORY, GAP
 from thrifty.models.fits.fitting import Prepared
 from thrifty.models.fits.kernel_ridge import KernelRidge
 from thrifty.models.fits.stack import Stack
 from thrifty.models.fits.tree_ensembles import TreeSum
 from thrifty.models.scorecard import Bins, CategoryNames, Points
+from thrifty.models.scorecard_classifier import ScorecardClassifier
 from thrifty.trees.model import TreeClassifier
 from thrifty.typing import AnyArray, Floats, Json
 

@@ -26,7 +26,7 @@ BORDERS = {
     "families and learners of users, which know their own representation": """
         lifetime/learning lifetime/transaction
         lifetime/outcomes lifetime/joint_prediction lifetime/prediction_parts
-        lifetime/prediction_runs models/fits/quality models/estimators/base powers/model protocol
+        lifetime/prediction_runs models/fits/quality models/estimators powers/model protocol
         testing/family_checks trees/learned_trees
     """,
     "plain data that was written by somebody: JSON, rows of a database, files, answers": """

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import thrifty
-from thrifty.models.estimators.classifier import ModelClassifier
+from thrifty.models.estimators import ModelClassifier
 from thrifty.models.fits.quality import quality_from_dict, quality_of
 
 

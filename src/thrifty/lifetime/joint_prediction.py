@@ -13,7 +13,7 @@ from thrifty.lazy import Asks
 from thrifty.lifetime.prediction import JointPrediction, Prediction
 from thrifty.models.asking.ask import ask_together, check_rule, enough_of, ladder_for
 from thrifty.models.asking.ladder import Ladder
-from thrifty.models.estimators.base import OnCells
+from thrifty.models.estimators import OnCells
 from thrifty.stopping import StoppingRule, is_auto, rule_for_models
 from thrifty.typing import Ints
 

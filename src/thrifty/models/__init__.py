@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 from thrifty.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from thrifty.models.estimators.classifier import ModelClassifier
-    from thrifty.models.estimators.regressor import ModelRegressor
-    from thrifty.models.estimators.scorecard import ScorecardClassifier
+    from thrifty.models.estimators import ModelClassifier, ModelRegressor
     from thrifty.models.family import Models
     from thrifty.models.memory import MemoryUpdate
+    from thrifty.models.scorecard_classifier import ScorecardClassifier
     from thrifty.models.table import Table
 
 __all__ = [
@@ -25,9 +24,8 @@ __getattr__, __dir__ = on_demand(
     __name__,
     {
         "family": ["Models"],
-        "estimators.classifier": ["ModelClassifier"],
-        "estimators.regressor": ["ModelRegressor"],
-        "estimators.scorecard": ["ScorecardClassifier"],
+        "estimators": ["ModelClassifier", "ModelRegressor"],
+        "scorecard_classifier": ["ScorecardClassifier"],
         "memory": ["MemoryUpdate"],
         "table": ["Table"],
     },

@@ -98,12 +98,9 @@ def way_of(joint: Floats, cheap: float, expensive: float) -> tuple[tuple[int, ..
 
 def _told(p: Floats, again: Sequence[int]) -> float:
     """How much the last answer says of the expensive one, in nats."""
-    last = np.zeros_like(p)
-    for v, row in enumerate(p):
-        if v in again:
-            last[np.arange(len(row)), np.arange(len(row))] += row
-        else:
-            last[v] += row
+    kept = np.setdiff1d(np.arange(len(p)), again)
+    last = np.diag(p[list(again)].sum(axis=0))
+    last[kept] += p[kept]
     return _entropy(last.sum(axis=0)) + _entropy(last.sum(axis=1)) - _entropy(last.ravel())
 
 
@@ -148,17 +145,15 @@ def find_steps(cells: Cells, money: float, rng: np.random.Generator) -> tuple[Ca
 def _steps(
     cells: Cells, ends: Sequence[tuple[int, int]], counts: Mapping[int, Floats], prices: Floats
 ) -> Iterable[CascadeStep]:
-    pooled: dict[int, Floats] = {}
-    for found in counts.values():
-        k = len(found)
-        pooled[k] = pooled.get(k, np.zeros((k, k))) + found
     for i, (c, d) in enumerate(ends):
         k = _n_answers(cells, d)
-        prior = pooled.get(k)
-        if prior is None or not prior.sum():
-            continue
         own = counts.get(i, np.zeros((k, k)))
-        others = prior - own
+        others = np.zeros((k, k))
+        for j, found in counts.items():
+            if len(found) == k and j != i:
+                others += found
+        if not (own + others).any():
+            continue
         # pairs of all things that count beside a thing's own: 100 at most
         joint = own + others * min(1.0, 100.0 / max(others.sum(), 1.0))
         way = way_of(joint, float(prices[c]), float(prices[d]))
@@ -317,13 +312,11 @@ class CascadeCells(Cells):
 
     def _climb(self, rows: Ints, steps: Ints) -> Floats:
         lacking = ~self._done[np.ix_(steps, rows)]
-        if lacking.any():
-            if lacking.all():
-                self._first(rows, steps)
-            else:
-                for j, k in enumerate(steps.tolist()):
-                    if lacking[j].any():
-                        self._first(np.unique(rows[lacking[j]]), np.array([k]))
+        if lacking.size and lacking.all():
+            self._first(rows, steps)
+        else:
+            for j in np.flatnonzero(lacking.any(axis=1)):
+                self._first(np.unique(rows[lacking[j]]), steps[[j]])
         return np.asarray(self._values[np.ix_(steps, rows)].T)
 
     def _first(self, rows: Ints, steps: Ints) -> None:
@@ -367,13 +360,8 @@ class CascadeCells(Cells):
                 yield k, some
 
     def _guess(self, k: int, rows: Ints) -> None:
-        step = self._steps[k]
-        said = self._values[k, rows]
-        likely = np.array(step.instead)
-        known = ~np.isnan(said)
-        said[known] = likely[said[known].astype(int)]
-        said[~known] = likely[0]
-        self._values[k, rows] = said
+        said = np.nan_to_num(self._values[k, rows], nan=0.0).astype(int)
+        self._values[k, rows] = np.array(self._steps[k].instead)[said]
 
     # What cells would cost.
 
@@ -404,12 +392,10 @@ class CascadeCells(Cells):
         at = checked_indices(rows, self.n_examples, "row")
         which = self._which(features)
         out = np.zeros((len(at), len(which)))
-        for j, f in enumerate(which.tolist()):
-            k = self._at.get(f)
-            if k is not None:
-                ready = self._done[k, at] | self._owned[k, at]
-                out[:, j] = ~ready * self.prices[f]
-        plain = np.array([f not in self._at for f in which.tolist()]) & ~self._hidden[which]
+        up = np.array([self._at.get(f, -1) for f in which.tolist()], dtype=np.int64)
+        ready = self._done[np.ix_(up[up >= 0], at)] | self._owned[np.ix_(up[up >= 0], at)]
+        out[:, up >= 0] = ~ready.T * self.prices[which[up >= 0]]
+        plain = (up < 0) & ~self._hidden[which]
         if plain.any():
             out[:, plain] = self._plain.margins(at, which[plain])
         return out

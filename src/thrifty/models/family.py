@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from thrifty.attempt import Expected, Failed, Found, Traits
 from thrifty.cells import Cells
+from thrifty.checks import whole_number
 from thrifty.errors import BadInput, BadParameter
 from thrifty.labels import Labels, Said, check_said, labels_said_by, read_any_labels
 from thrifty.models.memory import Memory, MemoryUpdate, categories_of
 from thrifty.typing import EstimatorLike, Ints, Json, JsonLike, LabelsLike
 
 if TYPE_CHECKING:
-    from thrifty.models.estimators.classifier import ModelClassifier
-    from thrifty.models.estimators.regressor import ModelRegressor
+    from thrifty.models.estimators import ModelClassifier, ModelRegressor
     from thrifty.models.learning import LearnedTable
     from thrifty.models.updating import Updated
 
@@ -101,7 +101,11 @@ class Models:
         self._said = self.labels or labels_said_by(estimator)
         # the protocol's verb has the parameter's name
         self.given = estimator
-        self.predictions, self.errors = _read_predictions(predictions), errors
+        #: how many are to come; None: nobody said
+        self.predictions = predictions
+        if predictions is not None:
+            self.predictions = whole_number("predictions", predictions, least=0)
+        self.errors = errors
         self.random_state = random_state
         self._words: dict[str, str] | None = None
         if estimator is not None:
@@ -226,8 +230,7 @@ class Models:
     def estimator(
         self, model: LearnedTable, labels: Labels, feature_names: Sequence[str]
     ) -> ModelClassifier | ModelRegressor:
-        from thrifty.models.estimators.classifier import ModelClassifier
-        from thrifty.models.estimators.regressor import ModelRegressor
+        from thrifty.models.estimators import ModelClassifier, ModelRegressor
 
         made: ModelClassifier | ModelRegressor
         if labels.numbers is None:
@@ -250,13 +253,10 @@ class Models:
         return Memory.from_dict(data)
 
     def load_estimator(self, data: JsonLike) -> ModelClassifier | ModelRegressor:
-        if data.get("numbers"):
-            from thrifty.models.estimators.regressor import ModelRegressor
+        from thrifty.models.estimators import ModelClassifier, ModelRegressor
 
-            return ModelRegressor.from_dict(data, self.given, self.random_state or 0)
-        from thrifty.models.estimators.classifier import ModelClassifier
-
-        return ModelClassifier.from_dict(data, self.given, self.random_state or 0)
+        kind = ModelRegressor if data.get("numbers") else ModelClassifier
+        return kind.from_dict(data, self.given, self.random_state or 0)
 
     def to_dict(self) -> Json:
         """Name and parameters, for JSON; a user's estimator by its text, which is never run."""
@@ -276,16 +276,3 @@ class Models:
         made = cls(**{key: data[key] for key in kept}, labels=data.get("labels"))
         made._words = data["estimator"]
         return made
-
-
-def _read_predictions(predictions: object) -> int | None:
-    """A number of predictions to come, checked."""
-    if predictions is None:
-        return None
-    is_flag = isinstance(predictions, bool)
-    if isinstance(predictions, int | np.integer) and not is_flag and predictions >= 0:
-        return int(predictions)
-    raise BadParameter(
-        "predictions must be how many predictions are to come, a whole number of 0 or more; got "
-        f"{predictions!r}."
-    )

@@ -46,12 +46,11 @@ class NamedColumns:
         """Values of some features under their names; a category by its word, NaN for a gap."""
         import pandas
 
-        columns: dict[str, AnyArray] = {}
-        for name, column in zip(self.named(features), values.T):
-            columns[name] = column
-            if name in self.words:
-                said = np.array([*self.words[name], np.nan], dtype=object)
-                columns[name] = said[np.nan_to_num(column, nan=len(said) - 1).astype(np.int64)]
+        columns: dict[str, AnyArray] = dict(zip(self.named(features), values.T))
+        for name in columns.keys() & self.words.keys():
+            said = np.array([*self.words[name], np.nan], dtype=object)
+            places = np.nan_to_num(columns[name], nan=len(said) - 1).astype(np.int64)
+            columns[name] = said[places]
         return pandas.DataFrame(columns)
 
 
@@ -95,7 +94,7 @@ class Table:
     --------
     >>> table = Table(np.array([3, 8]), np.array([0, 1, 2]), np.eye(3, 2), np.ones((3, 2), bool),
     ...               np.ones(3), np.array([0, 1, 0]))
-    >>> table.prefix(1).features.tolist(), table.is_whole
+    >>> table.of_features(np.array([0])).features.tolist(), table.is_whole
     ([3], True)
     """
 
@@ -142,10 +141,6 @@ class Table:
         kinds = self.labels if self.labels.dtype.kind != "f" else np.zeros(self.n_rows)
         enough = all((kinds[fresh] == kind).sum() >= few for kind in np.unique(kinds))
         return fresh if enough else np.ones(self.n_rows, dtype=bool)
-
-    def prefix(self, k: int) -> Table:
-        """The first k features."""
-        return self.of_features(np.arange(min(k, len(self.features))))
 
     def of_features(self, which: Ints) -> Table:
         """Some of its features, by their positions here."""
@@ -263,21 +258,25 @@ def table_from_dict(data: JsonLike) -> Table:
             values[here, j] = _from_bits(column, (int(here.sum()),))
         else:
             values[here, j] = [np.nan if value is None else value for value in column]
-    own = np.array(data["rows"], dtype=np.int64) >= 0  # 0.2 shared rows with other tasks
-    kept = data.get("background")
-    background = None if kept is None else np.array(kept, dtype=np.float64).reshape(k, 2)
+
+    def read(name: str, dtype: type, *shape: int) -> AnyArray | None:
+        kept = data.get(name)
+        return None if kept is None else np.array(kept, dtype=dtype).reshape(shape)
+
+    rows = np.array(data["rows"], dtype=np.int64)
     table = Table(
         np.array(data["features"], dtype=np.int64),
-        np.array(data["rows"], dtype=np.int64),
+        rows,
         values,
         bought,
         np.array(data["weights"], dtype=np.float64),
         np.array(data["labels"]),
-        background,
+        read("background", np.float64, k, 2),
         tuple(data["categories"]),
         int(data.get("first", 0)),
         int(data.get("looked", 0)),
-        None if data.get("keys") is None else np.array(data["keys"], dtype=np.uint64),
-        None if data.get("groups") is None else np.array(data["groups"], dtype=np.int64).reshape(m),
+        read("keys", np.uint64, -1),
+        read("groups", np.int64, m),
     )
+    own = rows >= 0  # 0.2 shared rows with other tasks
     return table if own.all() else table.of_rows(np.flatnonzero(own))

@@ -9,6 +9,7 @@ has not seen either: both losses are of the same rows.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,8 +21,7 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels import Labels, codes_among
 from thrifty.models.cascade import on_cascade
-from thrifty.models.estimators.classifier import ModelClassifier
-from thrifty.models.estimators.regressor import ModelRegressor
+from thrifty.models.estimators import ModelClassifier, ModelRegressor
 from thrifty.models.fits.fitting import Fitted, NotBrought, fit_table, in_one_thread
 from thrifty.models.fits.folds import make_folds
 from thrifty.models.fits.quality import losses, said_left_out
@@ -129,18 +129,15 @@ class _Update:
         def taken(each: int) -> Ints:
             return np.sort(np.concatenate([group[:each] for group in groups]))
 
-        low, high = 0, max(map(len, groups))
-        while low < high:  # the largest number of each class that can be paid
-            middle = (low + high + 1) // 2
-            if self.cells.price_of(taken(middle), self.model.table_.features) <= most:
-                low = middle
-            else:
-                high = middle - 1
-        if not low:
+        def is_too_much(each: int) -> bool:
+            return self.cells.price_of(taken(each), self.model.table_.features) > most
+
+        n = bisect_left(range(1, max(map(len, groups)) + 1), True, key=is_too_much)
+        if not n:
             raise BadInput(
                 "the money does not buy what the model asks for on a single new row: raise spend=."
             )
-        return taken(low)
+        return taken(n)
 
     def new_columns(self) -> Ints:
         """Columns that the model has never seen and that what is left buys on these rows."""
@@ -148,12 +145,10 @@ class _Update:
         new = np.arange(self.model.n_features_in_, cells.n_features)
         new = new[~cells.absent[new]]
         ranked = new[np.argsort(np.asarray(cells.prices)[new], kind="stable")]
-        if left is not None:
-            each = (cells.price_of(self.rows, ranked[: k + 1]) > left for k in range(len(ranked)))
-            ranked = ranked[
-                : next((k for k, expensive in enumerate(each) if expensive), len(ranked))
-            ]
-        return ranked
+        if left is None:
+            return ranked
+        paid = (k for k in range(len(ranked)) if cells.price_of(self.rows, ranked[: k + 1]) > left)
+        return ranked[: next(paid, len(ranked))]
 
     def candidate(self, features: Ints) -> Updated:
         """A model of the old rows and the new ones together, over these features."""
@@ -183,9 +178,8 @@ class _Update:
         if new.n_rows < _LEAST:
             return None
         codes = None if self.numbers else new.labels.astype(np.int64)
-        folds = make_folds(new.n_rows, _FOLDS, self.seed, codes, new.groups)
-        if folds is None:
-            folds = make_folds(new.n_rows, _FOLDS, self.seed, None, new.groups)
+        tried = (make_folds(new.n_rows, _FOLDS, self.seed, by, new.groups) for by in (codes, None))
+        folds = next((found for found in tried if found is not None), None)
         if folds is None:
             return None
         n_old = whole.n_rows - new.n_rows
@@ -225,35 +219,32 @@ def _widened(table: Table, features: Ints, cells: Cells) -> Table:
     had = dict(zip(table.features.tolist(), table.categories or (0,) * table.width))
     sizes = tuple(max(n, had.get(f, 0)) for n, f in zip(sizes, features.tolist()))
     categories = sizes if any(sizes) else ()
-    k = len(features) - table.width
-    if not k:
-        return replace(table, categories=categories)
-    gaps = np.full((table.n_rows, k), np.nan)
+    k, seen = len(features) - table.width, table.background
     return replace(
         table,
         features=features,
-        values=np.hstack([table.values, gaps]),
         categories=categories,
-        bought=np.hstack([table.bought, np.ones((table.n_rows, k), dtype=bool)]),
-        background=None
-        if table.background is None
-        else np.vstack([table.background, np.zeros((k, 2))]),
+        values=np.pad(table.values, ((0, 0), (0, k)), constant_values=np.nan),
+        bought=np.pad(table.bought, ((0, 0), (0, k)), constant_values=True),
+        background=None if seen is None else np.pad(seen, ((0, k), (0, 0))),
     )
 
 
 def joined(old: Table, new: Table) -> Table:
     """The rows of both, those of the first one before the others."""
+
+    def both(name: str) -> AnyArray:
+        return np.concatenate([getattr(old, name), getattr(new, name)])
+
     return replace(
         old,
-        rows=np.concatenate([old.rows, new.rows]),
-        values=np.vstack([old.values, new.values]),
-        bought=np.vstack([old.bought, new.bought]),
-        weights=np.concatenate([old.weights, new.weights]),
-        labels=np.concatenate([old.labels, new.labels]),
+        rows=both("rows"),
+        values=both("values"),
+        bought=both("bought"),
+        weights=both("weights"),
+        labels=both("labels"),
+        groups=None if old.groups is None else both("groups"),  # of both, or of neither
         keys=None,  # those of the new rows are not known here
-        groups=None
-        if old.groups is None or new.groups is None
-        else np.concatenate([old.groups, new.groups]),
     )
 
 

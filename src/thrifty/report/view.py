@@ -27,7 +27,7 @@ from thrifty.lifetime.learned import Learned
 from thrifty.lifetime.lifetime import Lifetime
 from thrifty.lifetime.outcomes import Monitor, read_monitors
 from thrifty.models import ModelClassifier, ModelRegressor
-from thrifty.models.estimators.classifier import quality_words
+from thrifty.models.fits.quality import quality_words
 from thrifty.models.scorecard import Scorecard
 from thrifty.powers.representation import written
 from thrifty.stores.base import lifetime_in, open_to_read

@@ -150,8 +150,9 @@ is then fitted again on the cells that were bought, for nothing.
 
 #: a class of ours that has moved, by the name that stores know it by
 _KEPT_AS = {
-    f"thrifty.models.estimators.scorecard.{name}": f"thrifty.models.scorecard.{name}"
-    for name in ("ScorecardClassifier",)
+    "thrifty.models.scorecard_classifier.ScorecardClassifier": (
+        "thrifty.models.scorecard.ScorecardClassifier"
+    )
 }
 
 

@@ -18,7 +18,7 @@ model says so. `python benchmarks/promises.py quality` counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
@@ -369,3 +369,21 @@ def _number_figure(draws: Floats, n: int) -> Figure:
     half = 1.96 * np.hypot(wider * logs[1:].std(), less)
     low, high = np.exp([logs[0] - less - half, logs[0] - less + half]).tolist()
     return Figure(float(draws[0]), low, high)
+
+
+def quality_words(quality: Quality | None, classes: Sequence[object]) -> str:
+    """What was measured, in a sentence.
+
+    >>> quality_words(None, [0, 1])
+    'Quality was not measured.'
+    """
+    if quality is None:
+        return "Quality was not measured."
+    of = "mean over the classes" if quality.positive is None else f"of {classes[quality.positive]}"
+    nothing = " These rows show nothing beyond guessing; intervals then hold in 85 %."
+    return (
+        f"On {quality.rows:,} held-out rows (cross-validated, weighted as they were "
+        f"bought): average precision {quality.average_precision} {of}, where guessing has "
+        f"{quality.guessing:.2f}; AUC {quality.auc}; 95 % intervals."
+        f"{'' if quality.beyond_guessing else nothing}"
+    )

@@ -1,5 +1,5 @@
-"""What models of classes and of numbers share: a fitted estimator over all N features that reads
-only those it was given.
+"""What users hold of a task: a model of classes or of numbers over all N features, which reads only
+those it was given.
 
 A feature's permutation importance is how much the loss rises on held-out rows when the values of
 that feature are dealt to other rows (Breiman, 2001): the logarithmic loss of classes, the squared
@@ -12,11 +12,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -24,8 +24,18 @@ from thrifty.cells import Cells, Source, as_source
 from thrifty.cells.features import match_features
 from thrifty.cells.prices.money import read_spend
 from thrifty.cells.sources.checks import default_names, refuse_masked
+from thrifty.checks import whole_number
 from thrifty.errors import BadInput
-from thrifty.labels import Labels, class_of_interest, read_groups, read_row_weights, with_rows
+from thrifty.html import pre_html
+from thrifty.labels import (
+    Labels,
+    class_of_interest,
+    read_classes,
+    read_groups,
+    read_numbers,
+    read_row_weights,
+    with_rows,
+)
 from thrifty.lazy import Asked, Asks
 from thrifty.models.asking.ask import Keeper, ask, enough_of
 from thrifty.models.asking.certificate import CertifiedPrefixes
@@ -42,9 +52,19 @@ from thrifty.models.fits.fitting import (
     in_words,
 )
 from thrifty.models.fits.folds import FOLDS, make_folds
-from thrifty.models.fits.quality import losses, says
+from thrifty.models.fits.quality import (
+    NumberQuality,
+    Quality,
+    losses,
+    numbers_left_out,
+    quality_left_out,
+    quality_words,
+    said_left_out,
+    says,
+)
 from thrifty.models.learning import learn_tasks
 from thrifty.models.memory import Memory
+from thrifty.models.scorecard import Scorecard
 from thrifty.models.table import NamedColumns, Table, table_from_dict
 from thrifty.stopping import StoppingRule
 from thrifty.typing import (
@@ -206,7 +226,7 @@ class OnCells(BaseEstimator, Generic[Q]):
             self._fewer[gone] = self.around(table, self._fit_table(table))
         return self._fewer[gone]
 
-    def of_rows(self, rows: NDArray[np.int64]) -> Self:
+    def of_rows(self, rows: Ints) -> Self:
         """The same, fitted again on some of the rows of its table, by their places there.
 
         >>> from thrifty.models import ModelClassifier
@@ -226,7 +246,7 @@ class OnCells(BaseEstimator, Generic[Q]):
         """Those of ``features_``."""
         return [self.feature_names_[f] for f in self.features_.tolist()]
 
-    def columns(self, X: TableLike) -> NDArray[np.float64]:
+    def columns(self, X: TableLike) -> Floats:
         """What the fitted estimator is given of X, a row for each of its rows.
 
         The values of ``features_``; for an estimator that takes no gaps they are filled, and a
@@ -261,14 +281,12 @@ class OnCells(BaseEstimator, Generic[Q]):
             raise AttributeError(
                 "coefficients are a linear estimator's; feature_importances_ is there for all."
             )
-        lines = np.asarray(_last(fitted).coef_, dtype=np.float64)
-        if lines.ndim == 1 or len(lines) == 1:
-            return dict(zip(self.column_names_, lines.reshape(-1).tolist()))
-        each = zip(self.classes_.tolist(), lines.tolist())
-        return {label: dict(zip(self.column_names_, line)) for label, line in each}
+        lines = np.atleast_2d(np.asarray(_last(fitted).coef_, dtype=np.float64))
+        each = [dict(zip(self.column_names_, line)) for line in lines.tolist()]
+        return each[0] if len(each) == 1 else dict(zip(self.classes_.tolist(), each))
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """What each of the ``n_features_in_`` features does for the model; in all 1.
 
         As a user's estimator says it (``feature_importances_``, or coefficients times the spread of
@@ -305,8 +323,7 @@ class OnCells(BaseEstimator, Generic[Q]):
         'x1'
         """
         check_is_fitted(self, "estimator_")
-        if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-            raise BadInput(f"repeats must be an integer, 1 or more; got {repeats!r}.")
+        repeats = whole_number("repeats", repeats)
         if repeats not in self._rises:
             table = self.table_ if self.table_.first else self.table_.block()
             with in_one_thread(self.estimator is None):
@@ -361,7 +378,7 @@ class OnCells(BaseEstimator, Generic[Q]):
         """Itself, or what asks no further than it is worth at the prices of a reader."""
         return enough_of([self], cells)[0]
 
-    def _values(self, X: TableLike) -> NDArray[np.float64]:
+    def _values(self, X: TableLike) -> Floats:
         """The values of ``features_`` on every row of X."""
         check_is_fitted(self, "estimator_")
         source = as_source(X, allow_missing=True, categories=True).recoded(self.words_)
@@ -394,6 +411,8 @@ class OnCells(BaseEstimator, Generic[Q]):
             "feature_names": list(self.feature_names_),
             "estimator": self._words,
             **({"steps": [step_to_dict(s) for s in self.steps_]} if self.steps_ else {}),
+            **({"numbers": True} if self._of_numbers else {"classes": self.classes_.tolist()}),
+            **({} if self.positive_ is None else {"positive": self.positive_}),
         }
 
     @classmethod
@@ -420,6 +439,8 @@ class OnCells(BaseEstimator, Generic[Q]):
         made = cls(None if lacks else estimator)
         made._set(table, fitted, names, data.get("words", {}))
         made._words, made.steps_ = words, steps
+        if not cls._of_numbers:
+            made.classes_, made.positive_ = np.array(data["classes"]), data.get("positive")
         return made
 
     def __sklearn_tags__(self) -> Tags:
@@ -429,19 +450,230 @@ class OnCells(BaseEstimator, Generic[Q]):
         return tags
 
 
-_announced: list[bool] = []
+class ModelClassifier(ClassifierMixin, OnCells[Quality]):
+    """A classifier that was fitted on the few cells it needs.
+
+    Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
+
+    Parameters
+    ----------
+    estimator : estimator
+        any scikit-learn classifier; one that takes no ``sample_weight`` gets rows drawn by their
+        weights; None: Thrifty's own
+    spend : None, number or str
+        how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
+        rule of :class:`thrifty.Models`
+    random_state : int or None
+        seed of what is drawn
+
+    Attributes
+    ----------
+    features_ : array of int
+        indices of the features that it needs, most useful first
+    estimator_ : estimator
+        what was fitted, on those features
+    table_ : Table
+        the cells it was fitted on, a :class:`thrifty.models.Table`
+    card_ : Scorecard
+        its scorecard, where it is one or has one in its mixture
+    quality_ : Quality or None
+        cross-validated, with an interval; None where it was not measured
+    positive_ : int or None
+        of two classes the code of the one of interest: quality and scorecard are of it
+    classes_, n_features_in_ : array and int
+        as everywhere in scikit-learn
+
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels of one class alone, or X that is no table
+
+    See Also
+    --------
+    thrifty.Models : the family that learns it
+    thrifty.ModelRegressor : for numbers
+    thrifty.serving : the model as JSON
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((600, 100)) < 0.2
+    >>> model = ModelClassifier(spend="20 %").fit(X, X[:, 3] | X[:, 7])
+    >>> sorted(model.features_[:2].tolist())
+    [3, 7]
+    """
+
+    _reads, _of_numbers = staticmethod(read_classes), False
+
+    @property
+    def card_(self) -> Scorecard:
+        """The scorecard, where the model is one or has one as a part; with the user's names."""
+        check_is_fitted(self, "estimator_")
+        classes = self.classes_.tolist()
+        card = self.estimator_.scorecard(self._names, self.words_, classes)
+        if card is None:
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} has no scorecard in it; learn with "
+                "thrifty.Models(thrifty.estimators.ScorecardClassifier()) for one."
+            )
+        return card.of(classes[0], other=classes[1]) if self.positive_ == 0 else card
+
+    @property
+    def quality_(self) -> Quality | None:
+        """Cross-validated quality with an interval; None where it was not measured.
+
+        A user's own estimator is measured when this is first asked for.
+        """
+        found = self.estimator_.quality
+        if not self.estimator_.measured and self.estimator is not None:
+            if not self._measured:
+                self._measured.append(quality_left_out(self.table_, self._fit_table, self._seed))
+            found = self._measured[0]
+        return None if found is None else found.of(self.positive_)
+
+    def held_out_scores(self) -> tuple[Floats, Floats] | None:
+        """Of two classes: probabilities of the second on held-out rows of the fit, by class.
+
+        Three fits on what was bought; None where a class has too few rows.
+        """
+        codes = self.table_.labels.astype(np.int64)
+        if len(self.classes_) != 2 or len(np.unique(codes)) != 2:
+            return None
+        said = said_left_out(self.table_, self._fit_table, self._seed)
+        judged = self.table_.judged & self.table_.chose_nothing
+        if said is None or len(np.unique(codes[judged])) != 2:
+            return None
+        return said[judged & (codes == 0), 1], said[judged & (codes == 1), 1]
+
+    def __str__(self) -> str:
+        return self._in_words(card=True) if hasattr(self, "features_") else repr(self)
+
+    def _in_words(self, *, card: bool) -> str:
+        """What it is made of and how good it is, with its card or without."""
+        classes, names = self.classes_.tolist(), self._names
+        head = f"a model of {', '.join(map(str, classes))} on {len(names)} of "
+        head += f"{self.n_features_in_} features. {self.estimator_.summary()}\n"
+        head += quality_words(self.quality_, classes)
+        points = getattr(self, "card_", None)
+        if points is None:
+            return f"{head}\n{shown_names(names)}"
+        lines = str(points).split("\n") if card else []
+        if len(lines) > 2 * SHOWN:
+            rest = len(lines) - 2 * SHOWN - 1
+            lines = [*lines[: 2 * SHOWN], f"and {rest:,} more lines: model.card_", lines[-1]]
+        return "\n".join([head, *lines])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is and its card, in place of scikit-learn's diagram."""
+        if not hasattr(self, "features_") or not hasattr(self, "card_"):
+            return pre_html(str(self))
+        return pre_html(self._in_words(card=False)) + self.card_._repr_html_()
+
+    def _repr_mimebundle_(self, **given: object) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Probabilities, a column per class; X holds all features, only ``features_`` are read."""
+        return self.probabilities(self._values(X))
+
+    def probabilities(self, values: Floats) -> Floats:
+        """Probabilities from the values of ``features_`` alone, NaN for gaps."""
+        return says(self.estimator_, values, len(self.classes_))
+
+    def predict(self, X: TableLike) -> AnyArray:
+        """The most likely class of every row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
+class ModelRegressor(RegressorMixin, OnCells[NumberQuality]):
+    """A regressor that was fitted on the few cells it needs.
+
+    Lifetimes hand out fitted ones; on its own, ``fit(X, y)`` reads only the cells it chooses.
+
+    Parameters
+    ----------
+    estimator : estimator
+        any scikit-learn regressor; one that takes no ``sample_weight`` gets rows drawn by their
+        weights; None: Thrifty's own
+    spend : None, number or str
+        how many cells ``fit`` may read, as a number or a share such as "5 %"; None: the default
+        rule of :class:`thrifty.Models`
+    random_state : int or None
+        seed of what is drawn
+
+    Attributes
+    ----------
+    features_ : array of int
+        indices of the features that it needs, most useful first
+    estimator_ : estimator
+        what was fitted, on those features
+    table_ : Table
+        the cells it was fitted on, a :class:`thrifty.models.Table`
+    n_features_in_ : int
+        as everywhere in scikit-learn
+
+    Raises
+    ------
+    thrifty.errors.BadInput
+        in ``fit``: labels that are no numbers, or X that is no table
+
+    See Also
+    --------
+    thrifty.Models : the family that learns it
+    thrifty.ModelClassifier : for classes
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 40))
+    >>> model = ModelRegressor(spend="20 %").fit(X, X[:, 3] - 2 * X[:, 7])
+    >>> sorted(model.features_[:2].tolist()), bool(model.score(X, X[:, 3] - 2 * X[:, 7]) > 0.9)
+    ([3, 7], True)
+    """
+
+    _reads, _of_numbers = staticmethod(read_numbers), True
+
+    @property
+    def quality_(self) -> NumberQuality | None:
+        """R squared and error on held-out rows, with intervals; measured when first asked for.
+
+        None with too few rows, and where the user's estimator was not brought along.
+        """
+        check_is_fitted(self, "estimator_")
+        if isinstance(self.estimator_, NotBrought):
+            return None
+        if not self._measured:
+            with in_one_thread(self.estimator is None):
+                self._measured.append(numbers_left_out(self.table_, self._fit_table, self._seed))
+        return self._measured[0]
+
+    def __str__(self) -> str:
+        if not hasattr(self, "features_"):
+            return repr(self)
+        names, error = self._names, self.estimator_.error
+        head = f"a model of numbers on {len(names)} of {self.n_features_in_} features."
+        if not np.isnan(error):
+            head += f" On held-out rows it is off by {error:.4g} (root mean square)."
+        return f"{head}\n{shown_names(names)}"
+
+    def predict(self, X: TableLike) -> Floats:
+        """A number for every row; X holds all features, only ``features_`` are read."""
+        return self.numbers(self._values(X))
+
+    def numbers(self, values: Floats) -> Floats:
+        """Numbers from the values of ``features_`` alone, NaN for gaps."""
+        return np.asarray(self.estimator_.predict(values), dtype=np.float64).reshape(-1)
+
+
+@cache
 def _announce_once() -> None:
     """Models of 0.2 are of a kind that is gone: said once for all of them."""
-    if not _announced:
-        _announced.append(True)
-        warnings.warn(
-            "this store holds models of an earlier version: each is fitted again, on the cells "
-            "that were bought for it, for nothing, when it is first used.",
-            FutureWarning,
-            stacklevel=2,
-        )
+    warnings.warn(
+        "this store holds models of an earlier version: each is fitted again, on the cells that "
+        "were bought for it, for nothing, when it is first used.",
+        FutureWarning,
+        stacklevel=2,
+    )
 
 
 def _one_column(y: LabelsLike) -> AnyArray:

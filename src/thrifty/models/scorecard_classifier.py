@@ -8,12 +8,13 @@ shrunk to nothing, one with a high score hardly at all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -25,7 +26,7 @@ from thrifty.labels import Labels, class_of_interest
 from thrifty.models.fits.adaptive_ridge import fit_penalised
 from thrifty.models.fits.calibration import fit_intercepts, fit_slope, softmax
 from thrifty.models.fits.folds import FOLDS, content_groups, make_folds
-from thrifty.models.scorecard import NOWHERE, Points, Scorecard, make_bins, points_from_dict
+from thrifty.models.scorecard import NOWHERE, Bins, Points, Scorecard, make_bins, points_from_dict
 from thrifty.typing import AnyArray, Bools, Floats, Ints, Json, JsonLike, LabelsLike, TableLike
 
 
@@ -126,7 +127,11 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.classes_[0]!r}. Bring rows of another class."
             )
         categories = self._category_mask(values.shape[1])
-        design = _Design(values, codes, weights, categories, self.max_bins, float(self.shrinkage))
+        bins = [
+            make_bins(x, weights, max_bins=self.max_bins, category=bool(category))
+            for x, category in zip(values.T, categories)
+        ]
+        design = _Design(values, codes, weights, bins, float(self.shrinkage))
         folds = None
         if self.calibrated:
             folds = make_folds(len(codes), FOLDS, 0, codes, content_groups(values))
@@ -147,9 +152,7 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""
-        likely = self.predict_proba(X).argmax(axis=1)
-        chosen: AnyArray = self.classes_[likely]
-        return chosen
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
@@ -221,16 +224,14 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(values)
 
     def _scores(self, X: TableLike) -> Floats:
-        values = self._read(X)
-        return self.points_.scores(values)
+        return self.points_.scores(self._read(X))
 
-    def _category_mask(self, n: int) -> NDArray[np.bool_]:
-        texts = np.array([found is not None for found in self.reader_.categories])
+    def _category_mask(self, n: int) -> Bools:
+        mask = np.array([found is not None for found in self.reader_.categories])
         given = self.categorical_features
         if given is None or (isinstance(given, str) and given == "from_dtype"):
-            return texts
+            return mask
         which = np.asarray(given)
-        mask = np.zeros(n, dtype=bool)
         if which.dtype.kind in "OU":
             names = list(getattr(self, "feature_names_in_", [f"x{f}" for f in range(n)]))
             unknown = [name for name in which if name not in names]
@@ -240,17 +241,13 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
                     f"features are {names[:5]}."
                 )
             which = np.array([names.index(name) for name in which], dtype=np.int64)
-        mask[texts] = True
         mask[which] = True
         return mask
 
     def _rounded(self, points: Points) -> Points:
         unit = np.log(2.0) / self.doubling
-        return Points(
-            points.bins,
-            np.rint(points.intercepts / unit) * unit,
-            tuple(np.rint(table / unit) * unit for table in points.points),
-        )
+        base, *tables = (np.rint(x / unit) * unit for x in (points.intercepts, *points.points))
+        return Points(points.bins, base, tuple(tables))
 
     def _card(self) -> Scorecard:
         names = getattr(self, "feature_names_in_", [f"x{f}" for f in range(self.n_features_in_)])
@@ -265,16 +262,11 @@ class _Design:
     """Values as bins, made once; points may then be fitted on any of the rows."""
 
     def __init__(
-        self, values: Floats, codes: Ints, weights: Floats, categories: Bools, max_bins: int,
-        shrinkage: float,
-    ) -> None:  # fmt: skip
+        self, values: Floats, codes: Ints, weights: Floats, bins: Sequence[Bins], shrinkage: float
+    ) -> None:
         self.values, self.codes, self.weights, self.shrinkage = values, codes, weights, shrinkage
         self.n_classes = int(codes.max()) + 1
-        self.bins = tuple(
-            make_bins(x, weights, max_bins=max_bins, category=bool(category))
-            for x, category in zip(values.T, categories)
-        )
-        self.bases = [bins.basis() for bins in self.bins]
+        self.bins, self.bases = tuple(bins), [one.basis() for one in bins]
 
     def fit(self, rows: Ints) -> Points:
         """Points from some rows."""

@@ -1,1 +1,0 @@
-"""What users hold of a task: classifiers, regressors, scorecards, and their text."""
