@@ -12,7 +12,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -83,9 +83,6 @@ class Scorecard(Sequence[ScorecardRow]):
     def __getitem__(self, at: int | slice) -> ScorecardRow | tuple[ScorecardRow, ...]:
         return self.rows[at]
 
-    def __iter__(self) -> Iterator[ScorecardRow]:
-        return iter(self.rows)
-
     def of(self, label: Hashable, other: Hashable) -> Scorecard:
         """Of a card of two classes that of the given one, where it is of the ``other``.
 
@@ -116,15 +113,16 @@ class Scorecard(Sequence[ScorecardRow]):
         return found
 
     def __str__(self) -> str:
-        several = len(self.base) > 1
-        lines = [_COLUMNS, *self.lines()]
-        keep = [0, 1, 2, 3, 4] if several else [0, 1, 3, 4]
-        wide = {c: max(len(line[c]) for line in lines) for c in keep}
-        out = []
-        for line in lines:
-            parts = [line[c].ljust(wide[c]) if c < 3 else line[c].rjust(wide[c]) for c in keep]
-            out.append("  ".join(parts).rstrip())
-        return "\n".join([*out, self.legend])
+        columns = dict(zip(_COLUMNS, zip(_COLUMNS, *self.lines())))
+        if len(self.base) == 1:
+            del columns["class"]
+        padded = []
+        for name, texts in columns.items():
+            wide = max(map(len, texts))
+            is_number = name in ("share", "points")
+            padded.append([t.rjust(wide) if is_number else t.ljust(wide) for t in texts])
+        lines = ["  ".join(line).rstrip() for line in zip(*padded)]
+        return "\n".join([*lines, self.legend])
 
     @property
     def legend(self) -> str:
@@ -167,20 +165,18 @@ class Scorecard(Sequence[ScorecardRow]):
     def to_csv(self) -> str:
         """Comma-separated text, the base first."""
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        for label, points in self.base.items():
-            writer.writerow(["base", "", label, "", points])
-        for row in self.rows:
-            writer.writerow([row.feature, row.bin, row.for_class, row.share, row.points])
+        base = [("base", "", label, "", points) for label, points in self.base.items()]
+        csv.writer(out, lineterminator="\n").writerows([_COLUMNS, *base, *self._records()])
         return out.getvalue()
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame, a line per bin."""
         import pandas as pd
 
-        lines = [(r.feature, r.bin, r.for_class, r.share, r.points) for r in self.rows]
-        return pd.DataFrame(lines, columns=list(_COLUMNS))
+        return pd.DataFrame(self._records(), columns=list(_COLUMNS))
+
+    def _records(self) -> list[tuple[object, ...]]:
+        return [(r.feature, r.bin, r.for_class, r.share, r.points) for r in self.rows]
 
 
 def plain(label: Hashable) -> Hashable:
@@ -252,6 +248,11 @@ class Bins:
     def __len__(self) -> int:
         return len(self.weight)
 
+    @property
+    def share(self) -> Floats:
+        """Of the training rows in each bin."""
+        return self.weight / (self.weight.sum() or 1.0)
+
     def codes(self, values: Floats) -> Ints:
         """The bin of every value; NOWHERE for a category or a gap that was never seen."""
         if self.groups is None:
@@ -285,9 +286,7 @@ class Bins:
             made = np.tri(n, n - 2, -1) / np.sqrt(max(n - 2, 1))
         made[-1] = 0.0
         made = np.column_stack([made, np.arange(n) == n - 1])
-        share = self.weight / max(float(self.weight.sum()), 1e-300)
-        found: Floats = made - share @ made  # the intercept says what the mean row gets
-        return found
+        return np.asarray(made - self.share @ made)  # the intercept says what the mean row gets
 
     def to_dict(self) -> Json:
         """Plain data, for JSON; infinite limits as texts."""
@@ -436,8 +435,7 @@ class Points:
         labels = [plain(label) for label in (classes[1:] if len(classes) == 2 else classes)]
         rows: list[tuple[float, list[ScorecardRow]]] = []
         for name, bins, table in zip(names, self.bins, self.points):
-            texts = bins.names(words.get(name))
-            share = bins.weight / max(float(bins.weight.sum()), 1e-300)
+            texts, share = bins.names(words.get(name)), bins.share
             for c, label in enumerate(labels):
                 spread = float(share @ table[:, c] ** 2)
                 if spread <= 1e-12:
