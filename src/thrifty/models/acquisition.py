@@ -22,10 +22,10 @@ Boolean features and others differ in the score alone (:func:`score_features`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import rankdata, ranksums
 
 from thrifty.cells import Cells
 from thrifty.errors import BadInput, BudgetExceeded
@@ -77,7 +77,6 @@ class Bought:
     stopped: str = ""
     background: tuple[Floats, Floats] | None = None
     chosen_on: int = 0
-    levels: list[tuple[int, float, int]] = field(default_factory=list)
 
     def ranked(self, most: int) -> Ints:
         """Features that were bought, those of the last level first, the best before others.
@@ -138,7 +137,6 @@ class _Acquisition:
         self.score = np.zeros(cells.n_features)
         self.free_values = np.zeros((cells.n_examples, 0))
         self.n = 0
-        self.levels: list[tuple[int, float, int]] = []
         self.stopped, self.chosen_on = "", 0
         #: whether prices for a feature differ
         self.uneven = False
@@ -158,7 +156,7 @@ class _Acquisition:
             self._take_owned(self.offers.features(kept))
         return Bought(
             self.rows.upto(self.n), self.columns, self.score, self.offers.features(kept), free,
-            self.free_values, self.stopped, self.background, self.chosen_on, self.levels,
+            self.free_values, self.stopped, self.background, self.chosen_on,
         )  # fmt: skip
 
     def _take_cheap(self) -> None:
@@ -217,7 +215,6 @@ class _Acquisition:
             features = self.offers.features(kept)
             more = self._rows_for(features, self.left / (levels - level + 1))
             self._buy(features, max(self.n + more, least))
-            self.levels.append((len(features), self.offers.cost(kept), self.n))
             if level == levels or self.n >= self.rows.n_rows:
                 break
             self._score(features)
@@ -548,7 +545,4 @@ def _rank_z(forest: GrownTrees, x: AnyArray, target: Labels) -> float | None:
         (~forest.seen).sum(axis=0), 1
     )
     positive = target.codes == codes[1]
-    rank = np.argsort(np.argsort(score)) + 1.0
-    n1, n0 = int(positive.sum()), int((~positive).sum())
-    u = float(rank[positive].sum()) - n1 * (n1 + 1) / 2
-    return float((u - n1 * n0 / 2) / np.sqrt(n1 * n0 * (n1 + n0 + 1) / 12))
+    return float(ranksums(score[positive], score[~positive]).statistic)

@@ -371,7 +371,7 @@ class OnCells(BaseEstimator, Generic[Q]):
     ) -> Asked:
         """Answer rows through a reader; with a rule or a limit in order, until each is decided."""
         self.check_kinds(cells)
-        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
+        cells = on_cascade(cells, self.steps_)
         return ask(self, cells, rows, stop=stop, spend=spend, per_row=per_row)
 
     def enough(self, cells: Cells) -> Asks:
@@ -386,7 +386,7 @@ class OnCells(BaseEstimator, Generic[Q]):
             self.feature_names_, source, needed=self.features_.tolist(), whose=type(self).__name__
         )
         cells = Cells(source, match=match)
-        cells = on_cascade(cells, self.steps_) if self.steps_ else cells
+        cells = on_cascade(cells, self.steps_)
         self.check_kinds(cells)
         values = cells.get(np.arange(cells.n_examples), self.features_)
         return np.asarray(values, dtype=np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from thrifty.models.estimators import ModelClassifier, ModelRegressor
     from thrifty.models.learning import LearnedTable
     from thrifty.models.updating import Updated
-
-
-@dataclass(frozen=True)
-class _TaughtTable:
-    """What a task's own cells showed of the features, for the memory."""
-
-    update: MemoryUpdate
-    n_features: int
 
 
 class Models:
@@ -167,9 +159,8 @@ class Models:
             ]
         whole = cells.n_bought >= cells.n_features * cells.n_examples
         route: Literal["bought", "scratch"] = "scratch" if whole else "bought"
-        n = cells.n_features
         return [
-            Found(route, one, grown=_TaughtTable(one.update, n), promise=one.stopped)
+            Found(route, one, grown=(one.update, cells.n_features), promise=one.stopped)
             for one in every
         ]
 
@@ -199,10 +190,9 @@ class Models:
         return self.use_rep(Memory(), cells, labels)
 
     def improve_rep(self, representation: Memory, found: Found[LearnedTable]) -> Memory:
-        taught = found.grown
-        if not isinstance(taught, _TaughtTable):
+        if not isinstance(found.grown, tuple):
             return representation
-        return representation.after(taught.update, taught.n_features)
+        return representation.after(*found.grown)
 
     def buy_background(self, cells: Cells, rows: int) -> MemoryUpdate:
         """Buy rows drawn without regard to a label, whole: later tasks own them."""

@@ -93,17 +93,16 @@ def learn_again(
     """
     _check_classes(tasks)
     with in_one_thread():
-        known = read_known(cells, tasks)
-        tables = []
-        for task, asked in zip(tasks, features):
-            table = known.table(task)
-            table = table.of_features(np.flatnonzero(np.isin(table.features, asked)))
-            tables.append(_said(cells, table, task))
+        best, known = read_known(cells, tasks)
+        tables = [
+            _said(cells, table.of_features(np.flatnonzero(np.isin(best, asked))), task)
+            for table, task, asked in zip(known, tasks, features)
+        ]
         if estimator is not None:
             tables = [table.block() for table in tables]
     with in_one_thread(estimator is None):
         fitted = fit_tables(tables, estimator, seed)
-    words, useful = categories_of(cells), MemoryUpdate(useful=known.features[:_USEFUL])
+    words, useful = categories_of(cells), MemoryUpdate(useful=best[:_USEFUL])
     return [
         LearnedTable(table, model, useful, words, said)
         for table, (model, said) in zip(tables, fitted)
@@ -252,24 +251,6 @@ def _check_sizes(labels: Labels) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class KnownRows:
-    """What is known of the rows, for all tasks: rows x features with holes."""
-
-    features: Ints
-    rows: Ints
-    values: Floats
-    bought: Bools
-
-    def table(self, target: Labels) -> Table:
-        """One task's part: the rows that have its label."""
-        known = np.flatnonzero(target.known[self.rows])
-        at = self.rows[known]
-        values = np.where(self.bought, self.values, np.nan)[known]
-        labels = target.said_of(at)
-        return Table(self.features, at, values, self.bought[known], target.stands_for(at), labels)
-
-
 def what_is_known(cells: Cells) -> Bools:
     """(rows, features) which cells are owned, free, or bought already."""
     every = np.arange(cells.n_features)
@@ -278,16 +259,21 @@ def what_is_known(cells: Cells) -> Bools:
     return np.asarray(known)
 
 
-def read_known(cells: Cells, targets: Sequence[Labels]) -> KnownRows:
-    """All that is known of the rows, as one table of the features that explain most."""
+def read_known(cells: Cells, targets: Sequence[Labels]) -> tuple[Ints, list[Table]]:
+    """All that is known of the rows: the features that explain most, and each task's table."""
     known = what_is_known(cells)
     rows, features = _in_the_table(known, targets, np.asarray(cells.shared_prices) > 0)
     bought = known[np.ix_(rows, features)]
     values = read_cells(cells, rows, features, bought)
-    ours = [target.of_rows(rows) for target in targets]
-    told = score_features(np.where(bought, values, np.nan), ours)
+    told = score_features(values, [target.of_rows(rows) for target in targets])
     best = np.argsort(-told, kind="stable")[:MOST_FEATURES]
-    return KnownRows(features[best], rows, values[:, best], bought[:, best])
+    tables = []
+    for target in targets:
+        here = np.flatnonzero(target.known[rows])
+        at, of = rows[here], np.ix_(here, best)
+        weights, labels = target.stands_for(at), target.said_of(at)
+        tables.append(Table(features[best], at, values[of], bought[of], weights, labels))
+    return features[best], tables
 
 
 def read_cells(cells: Cells, rows: Ints, features: Ints, bought: Bools) -> Floats:

@@ -38,14 +38,15 @@ class Offers:
         prices = np.asarray(cells.prices, dtype=np.float64)
         here = ~np.asarray(cells.absent)
         self.free: Ints = np.flatnonzero(here & (prices <= 0))
-        paid = np.flatnonzero(here & (prices > 0))
-        self.units: list[Ints] = _units(cells, paid)
-        #: whether every offer has a price of its own, whatever else is bought
-        depends = np.asarray(cells.depends)
-        self.tied: Bools = np.array([bool(depends[unit].any()) for unit in self.units], dtype=bool)
-        self.apart = not self.tied.any()
-        self.prices = np.array([float(prices[unit].sum()) for unit in self.units])
         self._rows: Ints = np.arange(min(_ROWS, cells.n_examples))
+        self._set(_units(cells, np.flatnonzero(here & (prices > 0))))
+
+    def _set(self, units: list[Ints]) -> None:
+        depends, prices = np.asarray(self.cells.depends), np.asarray(self.cells.prices)
+        self.units = units
+        #: whether what an offer costs depends on what else is bought
+        self.tied: Bools = np.array([bool(depends[unit].any()) for unit in units], dtype=bool)
+        self.prices: Floats = np.array([float(prices[unit].sum()) for unit in units])
         self._known: dict[tuple[int, ...], float] = {}
 
     def look_ahead(self, rows: Ints) -> None:
@@ -61,13 +62,8 @@ class Offers:
         """These are on all rows now, and as good as free."""
         rest = [i for i in range(len(self.units)) if i not in set(some)]
         self.free = np.unique(np.r_[self.free, self.features(some)])
-        self.units = [np.setdiff1d(self.units[i], self.free) for i in rest]
-        rest = [i for i, unit in enumerate(self.units) if len(unit)]
-        self.units = [self.units[i] for i in rest]
-        depends = np.asarray(self.cells.depends)
-        self.tied = np.array([bool(depends[unit].any()) for unit in self.units], dtype=bool)
-        self.prices = np.zeros(len(self.units))
-        self._known = {}
+        units = [np.setdiff1d(self.units[i], self.free) for i in rest]
+        self._set([unit for unit in units if len(unit)])
 
     def features(self, some: Sequence[int]) -> Ints:
         """What some offers fill together, ascending."""

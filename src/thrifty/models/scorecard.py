@@ -413,6 +413,11 @@ class Points:
         tables = tuple(np.ascontiguousarray(table[:, which]) for table in self.points)
         return Points(self.bins, self.intercepts[which], tables)
 
+    def times(self, factor: float) -> Points:
+        """So many times what it says."""
+        tables = tuple(factor * table for table in self.points)
+        return Points(self.bins, factor * self.intercepts, tables)
+
     def card(
         self,
         names: Sequence[str],

@@ -69,7 +69,7 @@ def update_model(model: Held, cells: Cells, labels: Labels, seed: int, known: In
     """
     if isinstance(model.estimator_, NotBrought):
         model.estimator_.predict(None)  # says what to bring
-    cells = on_cascade(cells, model.steps_) if model.steps_ else cells
+    cells = on_cascade(cells, model.steps_)
     fresh = np.setdiff1d(np.arange(cells.n_examples), known)
     if not len(fresh):
         raise BadInput("every row of the update was learned from before: bring rows that are new.")

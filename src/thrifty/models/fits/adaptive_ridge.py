@@ -27,9 +27,10 @@ from scipy.special import expit, logit
 
 from thrifty.models.fits.calibration import softmax
 from thrifty.models.fits.columns import CATEGORY, NUMBER, STEP, Columns
+from thrifty.models.fits.tree_ensembles import as_targets
 from thrifty.models.scorecard import Bins, Points
 from thrifty.models.table import MOST_FEATURES
-from thrifty.typing import Bools, Floats, Ints
+from thrifty.typing import AnyArray, Bools, Floats, Ints
 
 #: penalties, on standardised columns times their sizes: of any columns, and of Boolean rates.
 #: distilled's C of .4 and .05; .2 to .8 and .03 to .1 are within .003 (docs/research)
@@ -120,7 +121,7 @@ def expected_size(mean: Floats, variance: Floats) -> Floats:
 
 
 def fit_ridge(
-    values: Floats, bought: Bools, targets: Sequence[Ints | Floats], n_classes: Sequence[int],
+    values: Floats, bought: Bools, targets: Sequence[AnyArray], n_classes: Sequence[int],
     weights: Floats, categories: Bools,
 ) -> Points:  # fmt: skip
     """Points of a ridge for each target, one beside the other; NaN for gaps.
@@ -139,34 +140,28 @@ def fit_ridge(
     columns = Columns.of(values, categories, known=bought, steps=True)
     known = bought[:, columns.feature]
     design = np.where(known, columns.matrix(values), 0.0)
-    found = [
-        _of_classes(design, known, y.astype(np.int64), n, weights)
-        if n
-        else _of_numbers(design, known, y.astype(np.float64), weights)
-        for y, n in zip(targets, n_classes)
-    ]
-    at, slopes = (np.concatenate(parts, axis=-1) for parts in zip(*found))
-    return _as_points(values, bought, categories, columns, at, slopes)
+    goals = [y if n else _standardised(y, weights)[0] for y, n in zip(targets, n_classes)]
+    mean, variance = believe_columns(design, known, as_targets(goals, n_classes))
+    squares, at, slopes, end = expected_size(mean, variance) ** 2, [], [], 0
+    for y, n in zip(targets, n_classes):
+        begin, end = end, end + (n if n > 2 else 1)
+        size = np.sqrt(squares[begin:end].mean(axis=0))  # over all its classes
+        if n:
+            fitted = fit_penalised(design * size, y, n, weights, _SHRINKAGE, tolerance=1e-7)
+        else:
+            target, centre, spread = _standardised(y, weights)
+            steep = spread * _loo_ridge(design * size, target, weights)
+            fitted = np.array([centre]), steep[:, None]
+        at.append(fitted[0])
+        slopes.append(size[:, None] * fitted[1])
+    return _as_points(values, bought, categories, columns, np.concatenate(at), np.hstack(slopes))
 
 
-def _of_classes(
-    design: Floats, known: Bools, codes: Ints, n_classes: int, weights: Floats
-) -> tuple[Floats, Floats]:
-    """Intercepts and slopes."""
-    hot = np.eye(n_classes)[codes]
-    size = _sizes(design, known, hot[:, 1:] if n_classes == 2 else hot)
-    at, slopes = fit_penalised(design * size, codes, n_classes, weights, _SHRINKAGE, tolerance=1e-7)
-    return at, size[:, None] * slopes
-
-
-def _of_numbers(design: Floats, known: Bools, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The same of numbers."""
+def _standardised(y: AnyArray, weights: Floats) -> tuple[Floats, float, float]:
+    """Numbers with mean 0 and spread 1; and what these were."""
     centre = float(np.average(y, weights=weights))
     spread = max(float(np.sqrt(np.average((y - centre) ** 2, weights=weights))), 1e-300)
-    target = (y - centre) / spread
-    size = _sizes(design, known, target[:, None])
-    slopes = spread * size * _loo_ridge(design * size, target, weights)
-    return np.array([centre]), slopes[:, None]
+    return (y - centre) / spread, centre, spread
 
 
 def fit_ridge_of_rates(
@@ -199,12 +194,6 @@ def fit_ridge_of_rates(
     slopes[some] = fitted[:-1, 0] * size + fitted[-1, 0] / unit * effect
     sign = 1.0 if rare == 1 else -1.0
     return _of_booleans(values, bought, mu, sign * slopes, sign * at)
-
-
-def _sizes(design: Floats, known: Bools, target: Floats) -> Floats:
-    """The believed size of each column's effect, over all classes."""
-    mean, variance = believe_columns(design, known, target)
-    return np.asarray(np.sqrt((expected_size(mean, variance) ** 2).mean(axis=0)))
 
 
 def _loo_ridge(design: Floats, y: Floats, weights: Floats) -> Floats:

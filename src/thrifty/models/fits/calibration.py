@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 
 from thrifty.typing import Floats
 
@@ -39,12 +39,12 @@ def softmax(scores: Floats) -> Floats:
 
 def fit_slope(
     scores: Floats, codes: NDArray[np.int64], weights: Floats, spread: float = np.inf
-) -> tuple[float, float]:
-    """The factor that makes scores from other rows fit these labels best, and the mean log loss.
+) -> tuple[float, Floats]:
+    """The factor that makes scores from other rows fit these labels best, and what is added then.
 
-    Intercepts are fitted along with it and left: they belong to all rows. ``spread``: the
-    logarithm of the factor is normal around 0 with this deviation before these rows are seen. Few
-    rare rows are easily told apart on paper, and then any slope is too small; new rows pay for it.
+    ``spread``: the logarithm of the factor is normal around 0 with this deviation before these rows
+    are seen. Few rare rows are easily told apart on paper, and then any slope is too small; new
+    rows pay for it.
 
     >>> z, y = np.array([[-1.0], [-0.5], [0.5], [1.0]]), np.array([0, 0, 1, 1])
     >>> round(fit_slope(z, y, np.ones(4))[0], 2), fit_slope(z, y, np.ones(4), SPREAD)[0] < 1.5
@@ -55,20 +55,7 @@ def fit_slope(
     >>> fit_slope(many, np.tile([0, 1], 1000), np.ones(2000), SPREAD)[0] < 0.6
     True
     """
-    share = weights / weights.sum()
-    rows = 1 / float((share**2).sum())  # as many rows of equal weight say as much
-
-    def loss(log: float) -> float:
-        stretched = np.exp(log) * scores
-        p = softmax(stretched + fit_intercepts(stretched, codes, weights))
-        return -float(share @ np.log(p[np.arange(len(p)), codes] + 1e-12))
-
-    ends = (-np.log(_FARTHEST), np.log(_FARTHEST))
-    best = minimize_scalar(
-        lambda log: loss(log) + (log / spread) ** 2 / (2 * rows), bounds=ends, method="bounded",
-        options={"xatol": 1e-4},
-    ).x  # fmt: skip
-    return float(np.exp(best)), loss(best)
+    return _fit_odds(scores, codes, weights, spread, np.log(_FARTHEST))
 
 
 def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) -> Floats:
@@ -79,23 +66,34 @@ def fit_intercepts(scores: Floats, codes: NDArray[np.int64], weights: Floats) ->
     >>> round(float((1 / (1 + np.exp(-z - shift))).mean()), 6)
     0.5
     """
-    two = scores.shape[1] == 1
-    z = np.hstack([np.zeros_like(scores), scores]) if two else scores
+    return _fit_odds(scores, codes, weights, np.inf, 0.0)[1]
+
+
+def _fit_odds(
+    scores: Floats, codes: NDArray[np.int64], weights: Floats, spread: float, farthest: float
+) -> tuple[float, Floats]:
+    """Slope, at most so far from 1 in logarithms, and intercepts of least loss: Platt (1999)."""
     share = weights / weights.sum()
-    wanted = np.bincount(codes, weights=share, minlength=z.shape[1]).clip(1e-9)
-    found = np.zeros(z.shape[1])
-    for _ in range(50):
-        p = softmax(z + found)
-        mean = share @ p
-        step = np.log(wanted) - np.log(mean.clip(1e-12))
-        if np.abs(step).max() < 0.5:  # far off, classes are scaled to their shares; near, Newton
-            curve = np.diag(mean) - (p * share[:, None]).T @ p
-            # a shift of all classes changes nothing: of all such steps the shortest
-            step = np.clip(np.linalg.lstsq(curve, wanted - mean, rcond=1e-12)[0], -3.0, 3.0)
-        found += step
-        if np.abs(step).max() < 1e-9:
-            break
-    return found[1:] - found[:1] if two else found
+    rows = 1 / float((share**2).sum())  # as many rows of equal weight say as much
+    each, c = np.arange(len(scores)), scores.shape[1]
+    hot = np.eye(max(c, 2))[codes][:, -c:]
+
+    def loss(found: Floats) -> tuple[float, Floats]:
+        log, times = found[0], np.exp(found[0])
+        p = softmax(times * scores + found[1:])
+        wrong = share[:, None] * (p[:, -c:] - hot)
+        steep = times * float((wrong * scores).sum()) + log / (rows * spread**2)
+        value = (log / spread) ** 2 / (2 * rows) - share @ np.log(
+            np.maximum(p[each, codes], 1e-300)
+        )
+        return float(value), np.append(steep, wrong.sum(axis=0))
+
+    bounds = [(-farthest, farthest), *[(None, None)] * c]
+    options = {"ftol": 1e-14, "gtol": 1e-9}
+    found = minimize(
+        loss, np.zeros(1 + c), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    ).x
+    return float(np.exp(found[0])), found[1:]
 
 
 @dataclass(frozen=True, eq=False)

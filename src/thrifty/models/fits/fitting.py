@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -91,15 +91,13 @@ def fit_tables(
     return [fit_two_stages(table, seed) if table.first else next(stacks) for table in tables]
 
 
-def fit_prefix(table: Table, estimator: EstimatorLike | None = None, *, seed: int = 0) -> Fitted:
-    """The same for a beginning of the features: quickly, since others scale it."""
-    return fit_prefixes_together([table], [estimator], seed)[0]
-
-
 def fit_prefixes_together(
     tables: Sequence[Table], estimators: Sequence[EstimatorLike | None], seed: int
 ) -> list[Fitted]:
-    """The same for several labels; those of the same rows and cells share their forests."""
+    """Models of a beginning of the features, quickly, since others scale them.
+
+    Labels of the same rows and cells share their forests.
+    """
     ours = [table for table, estimator in zip(tables, estimators) if estimator is None]
     stacks = iter(fit_quickly(ours, seed))
     return [
@@ -187,15 +185,6 @@ def check_estimator(estimator: object, *, numbers: bool = False) -> None:
         )
 
 
-@runtime_checkable
-class HasPoints(Protocol):
-    """An estimator that is a scorecard."""
-
-    classes_: AnyArray
-    points_: Points
-    doubling: float
-
-
 class Prepared:
     """A fitted estimator with what turns bought values into its columns.
 
@@ -259,11 +248,11 @@ class Prepared:
         self, names: Sequence[str], words: CategoryNames, classes: Sequence[Hashable]
     ) -> Scorecard | None:
         """The card of a scorecard; None for other estimators."""
-        own = self.fitted
-        if not isinstance(own, HasPoints):
+        points = getattr(self.fitted, "points_", None)
+        if not isinstance(points, Points):
             return None
-        labels = [classes[code] for code in own.classes_.tolist()]
-        return own.points_.card(names, words, labels, own.doubling)
+        labels = [classes[code] for code in self.classes_.tolist()]
+        return points.card(names, words, labels, self.fitted.doubling)
 
     def to_dict(self) -> None:
         """None: a store keeps its words, and it is fitted again."""

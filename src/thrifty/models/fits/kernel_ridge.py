@@ -20,7 +20,7 @@ import numpy as np
 
 from thrifty.errors import StoreError
 from thrifty.models.fits.columns import Columns, columns_from_dict
-from thrifty.typing import Floats, Json, JsonLike
+from thrifty.typing import Floats, Ints, Json, JsonLike
 
 #: penalties that are tried, on a kernel that is 1 for the same row
 _PENALTIES = 10.0 ** np.arange(-1.5, 1.1, 0.5)
@@ -67,6 +67,11 @@ class KernelRidge:
     def of_labels(self, which: slice) -> KernelRidge:
         """Some of the labels alone."""
         return replace(self, coefficients=self.coefficients[:, which], means=self.means[which])
+
+    def over(self, columns: Ints) -> KernelRidge:
+        """Over a table of which these columns, in this order, are those that it asks for."""
+        own = self.columns
+        return replace(self, columns=replace(own, feature=columns[own.feature]))
 
     def times(self, factor: float) -> KernelRidge:
         """All that it says times so much, so that it stands on the scale of other parts."""

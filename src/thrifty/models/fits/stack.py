@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,6 @@ from thrifty.models.table import Table
 from thrifty.typing import AnyArray, Floats, Ints, Json, JsonLike
 
 _FORESTS = ("forest", "searched")
-_Part = Points | TreeSum | KernelRidge | None
 #: rows of the rarest class, or of numbers, without which there is the ridge alone
 _FEW, _FEW_NUMBERS = 4, 12
 #: trees of each forest, and of one that judges held-out rows: twice as many gain .001
@@ -199,14 +199,7 @@ def fit_quickly(tables: Sequence[Table], seed: int = 0) -> list[Stack]:
     """
     fits = [_Fit(table, seed) for table in tables]
     for some in _alike(fits):
-        ridge = _ridges(some, np.arange(len(some[0].y)))
-        for fit, mine in _places(some):
-            fit.grown["ridge"] = ridge.of_labels(mine)
-        some = [fit for fit in some if fit.grows]
-        if some:
-            forests, _, _ = _grow(some, np.arange(len(some[0].rows)), seed)
-            for fit, mine in _places(some):
-                fit.grown |= {part: found.of_labels(mine) for part, found in forests.items()}
+        _grow_all(some, seed)
     return [fit.quick_stack() for fit in fits]
 
 
@@ -241,20 +234,28 @@ def _ridges(fits: Sequence[_Fit], rows: Ints) -> Points:
     return fit_ridge(values, bought, ys, sizes, weights, one.categories)
 
 
-def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
-    """All parts of labels on the same cells, of all rows and of all but each fold."""
+def _grow_all(fits: Sequence[_Fit], seed: int) -> tuple[Floats, dict[str, Floats]]:
+    """Ridges and forests of labels on the same cells, of all rows; the rest as :func:`_grow`."""
     one = fits[0]
     ridge = _ridges(fits, np.arange(len(one.y)))
     for fit, mine in _places(fits):
         fit.grown["ridge"] = ridge.of_labels(mine)
     fits = [fit for fit in fits if fit.grows]
     if not fits:
-        return
+        return np.zeros(0), {}
     forests, told, outside = _grow(fits, np.arange(len(one.rows)), seed)
-    if one.groups is not None:  # others of its group saw a row
-        outside = {}
     for fit, mine in _places(fits):
         fit.grown |= {part: trees.of_labels(mine) for part, trees in forests.items()}
+    return told, {} if one.groups is not None else outside  # others of its group saw a row
+
+
+def _fit_together(fits: Sequence[_Fit], seed: int) -> None:
+    """All parts of labels on the same cells, of all rows and of all but each fold."""
+    told, outside = _grow_all(fits, seed)
+    fits = [fit for fit in fits if fit.grows]
+    if not fits:
+        return
+    one = fits[0]
     # one label has folds by its classes; several share folds that mind groups alone
     folds = fits[0].folds
     if len(fits) > 1:
@@ -348,7 +349,8 @@ class _Fit:
         self.columns, self.rows = table.joint()
         self.block = table.values[np.ix_(self.rows, self.columns)]
         self.groups = None if table.groups is None else table.groups[self.rows]
-        self.grown: dict[str, _Part] = {}
+        #: points, sums of trees, and a kernel, by the part's name
+        self.grown: dict[str, Any] = {}
         self.held_out: dict[str, Floats] = {}
         least = _FEW_NUMBERS if self.numbers else _FEW
         counts = np.bincount(self.y[self.rows], minlength=2) if self.n_classes else [len(self.rows)]
@@ -379,7 +381,7 @@ class _Fit:
     def stack(self) -> tuple[Stack, Floats | None]:
         """All parts and their mean."""
         if not self.held_out:
-            return self._ridge_alone(self.grown["ridge"]), None
+            return self._ridge_alone(), None
         y, weights = self.y[self.rows], self._all_weights()
         stretch = {p: self._stretch(p, y, weights) for p in self.held_out}
         told = {
@@ -391,20 +393,26 @@ class _Fit:
         mean = np.sum([share[p] * stretch[p](self.held_out[p]) for p in share], axis=0)
         slope, shift = 1.0, np.zeros(self.width)
         if self.n_classes:
-            slope, _ = fit_slope(mean, y, weights, SPREAD)
-            shift = fit_intercepts(slope * mean, y, weights)
+            slope, shift = fit_slope(mean, y, weights, SPREAD)
         said = mean if self.numbers else softmax(slope * mean + shift)
-        made = self._assembled(self.grown, share, stretch, slope, shift)
+        made = self._assembled(share, stretch, slope, shift)
         return self._measured(made, said, y), self._of_all_rows(said, made)
 
     def quick_stack(self) -> Stack:
         """What was fitted, in equal shares."""
         if not self.grows:
-            return self._ridge_alone(self.grown["ridge"])
+            return self._ridge_alone()
         still, times = np.zeros(self.width), _QUICK_STRETCH if self.n_classes else 1.0
         share = dict.fromkeys(self.grown, 1 / len(self.grown))
         stretch = {part: _Line(1.0 if part == "ridge" else times, still) for part in self.grown}
-        return self._assembled(self.grown, share, stretch, 1.0, still)
+        return self._assembled(share, stretch, 1.0, still)
+
+    def _ridge_alone(self) -> Stack:
+        shift = np.zeros(self.width)
+        if self.n_classes:
+            scores = self.grown["ridge"].scores(self.table.values)
+            shift = fit_intercepts(scores, self.y, self.table.weights)
+        return self._assembled({"ridge": 1.0}, {"ridge": _Line(1.0, shift)}, 1.0, 0.0 * shift)
 
     def _all_weights(self) -> Floats:
         """What the block's rows stand for; a class weighs what it weighs in the table."""
@@ -414,44 +422,30 @@ class _Fit:
 
     def _stretch(self, part: str, y: AnyArray, weights: Floats) -> _Line:
         """A part on the scale of the others: log-odds as held-out rows have them."""
-        said = self.held_out[part]
         if self.numbers:
             return _Line(1.0, np.zeros(1))
-        slope, _ = fit_slope(said, y, weights, SPREAD)
-        return _Line(slope, fit_intercepts(slope * said, y, weights))
+        return _Line(*fit_slope(self.held_out[part], y, weights, SPREAD))
 
     def _assembled(
-        self, grown: dict[str, _Part], share: dict[str, float],
-        stretch: dict[str, _Line], slope: float, shift: Floats,
-    ) -> Stack:  # fmt: skip
+        self, share: dict[str, float], stretch: dict[str, _Line], slope: float, shift: Floats
+    ) -> Stack:
         """Parts with their stretches inside, so that shares add up to one."""
-        trees: list[TreeSum] = []
-        of_trees, shift = 0.0, shift.copy()
-        for name in _FORESTS:
-            part = grown.get(name)
-            if share.get(name) and isinstance(part, TreeSum):
-                trees.append(_over(part, self.columns).times(share[name] * stretch[name].slope))
-                of_trees += share[name]
-        for name in share:
-            shift += slope * share[name] * stretch[name].shift
-        ridge, kernel = grown["ridge"], grown.get("kernel")
-        assert isinstance(ridge, Points)
-        ridge = _times(ridge, stretch["ridge"].slope) if "ridge" in share else ridge
-        near = None
-        if isinstance(kernel, KernelRidge) and share.get("kernel"):
-            near = _kernel_over(kernel, self.columns).times(stretch["kernel"].slope)
+        shift = shift + sum(slope * share[part] * stretch[part].shift for part in share)
+        forests = [part for part in _FORESTS if share.get(part)]
+        of_trees = sum(share[part] for part in forests)
+        trees = [
+            self.grown[part].over(self.columns).times(share[part] * stretch[part].slope)
+            for part in forests
+        ]
+        ridge, kernel = self.grown["ridge"], None
+        if "ridge" in share:
+            ridge = ridge.times(stretch["ridge"].slope)
+        if share.get("kernel"):
+            kernel = self.grown["kernel"].over(self.columns).times(stretch["kernel"].slope)
         joined = add_up(trees).times(1 / of_trees) if trees else None
         shares = (share.get("ridge", 0.0), of_trees, share.get("kernel", 0.0))
         classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
-        return Stack(classes, ridge, joined, near, shares, slope, shift)
-
-    def _ridge_alone(self, ridge: _Part) -> Stack:
-        assert isinstance(ridge, Points)
-        classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
-        shift = np.zeros(self.width)
-        if self.n_classes:
-            shift = fit_intercepts(ridge.scores(self.table.values), self.y, self.table.weights)
-        return Stack(classes, ridge, None, None, (1.0, 0.0, 0.0), 1.0, shift)
+        return Stack(classes, ridge, joined, kernel, shares, slope, shift)
 
     def _measured(self, made: Stack, said: Floats, y: AnyArray) -> Stack:
         if self.numbers:
@@ -499,18 +493,3 @@ def _within_classes(weights: Floats, codes: Ints | None) -> Floats:
         return np.asarray(weights / weights.mean())
     mean = np.bincount(codes, weights=weights) / np.maximum(np.bincount(codes), 1)
     return np.asarray(weights / mean[codes])
-
-
-def _times(points: Points, factor: float) -> Points:
-    tables = tuple(factor * table for table in points.points)
-    return Points(points.bins, factor * points.intercepts, tables)
-
-
-def _over(trees: TreeSum, columns: Ints) -> TreeSum:
-    """Trees over the block's columns as trees over the table's."""
-    return replace(trees, feature=columns[trees.feature].astype(np.int64))
-
-
-def _kernel_over(kernel: KernelRidge, columns: Ints) -> KernelRidge:
-    of = kernel.columns
-    return replace(kernel, columns=replace(of, feature=columns[of.feature]))

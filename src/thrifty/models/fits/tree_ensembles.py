@@ -110,6 +110,10 @@ class TreeSum:
         value = np.ascontiguousarray(self.value[:, which])
         return replace(self, value=value, base=self.base[which])
 
+    def over(self, columns: Ints) -> TreeSum:
+        """Over a table of which these columns, in this order, are those that they ask for."""
+        return replace(self, feature=columns[self.feature].astype(np.int64))
+
     def to_dict(self) -> Json:
         """Plain data, for JSON; the nodes, thousands of them, as packed numbers."""
         kinds = {"i": np.int32, "b": np.uint8, "f": np.float32}
@@ -206,7 +210,7 @@ def grow_trees(
     weights = np.ones(n) if weights is None else weights
     rng = np.random.RandomState(seed)
     grown, seen, told = [], [], np.zeros(width)
-    with config_context(skip_parameter_validation=True):
+    with config_context(skip_parameter_validation=True, assume_finite=True):
         for _ in range(trees):
             own = int(rng.randint(np.iinfo(np.int32).max))
             drawn = weights
@@ -275,32 +279,22 @@ class _Expanded:
     feature: Ints
     category: Floats  # NaN: the number itself
     fill: Floats
-    has_gaps: Bools
 
     @classmethod
     def of(cls, values: Floats, categories: Bools) -> _Expanded:
-        feature, category, fill, gaps = [], [], [], []
+        columns: list[tuple[int, float, float]] = []
         for f, is_category in enumerate(categories.tolist()):
-            x = values[:, f]
-            known = x[~np.isnan(x)]
+            known = values[~np.isnan(values[:, f]), f]
             if is_category:
                 codes, counts = np.unique(known, return_counts=True)
-                some = codes[counts >= _ROWS].tolist()
-                feature += [f] * len(some)
-                category += some
-                fill += [0.0] * len(some)
-                gaps += [False] * len(some)
+                columns += [(f, code, 0.0) for code in codes[counts >= _ROWS].tolist()]
                 continue
-            has = len(known) < len(x)
-            low = float(_as_grown(known).min(initial=0.0)) if len(known) else 0.0
+            low = float(_as_grown(known).min(initial=0.0))
             below = low - max(1.0, abs(low) * 1e-3)
-            feature.append(f)
-            category.append(np.nan)
-            gaps.append(has)
-            fill.append(below if has else (float(np.median(known)) if len(known) else 0.0))
-        if not feature:  # nothing but rare categories: a constant
-            feature, category, fill, gaps = [0], [np.inf], [0.0], [False]
-        return cls(*map(np.array, (feature, category, fill, gaps)))
+            columns.append((f, np.nan, below if len(known) < len(values) else np.median(known)))
+        # nothing but rare categories: a constant
+        feature, category, fill = zip(*columns or [(0, np.inf, 0.0)])
+        return cls(np.array(feature), np.array(category), np.array(fill, dtype=np.float64))
 
     def matrix(self, values: Floats) -> Floats:
         x = _as_grown(values)[:, self.feature]
