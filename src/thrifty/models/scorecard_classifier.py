@@ -224,7 +224,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(values)
 
     def _scores(self, X: TableLike) -> Floats:
-        return self.points_.scores(self._read(X))
+        values = self._read(X)  # says so where nothing was fitted
+        return self.points_.scores(values)
 
     def _category_mask(self, n: int) -> Bools:
         mask = np.array([found is not None for found in self.reader_.categories])
