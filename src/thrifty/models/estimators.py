@@ -582,7 +582,8 @@ class ModelClassifier(ClassifierMixin, OnCells[Quality]):
 
     def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likely = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likely])
 
 
 class ModelRegressor(RegressorMixin, OnCells[NumberQuality]):

@@ -152,7 +152,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: TableLike) -> AnyArray:
         """The most likely class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likely = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likely])
 
     def to_dict(self) -> Json:
         """Plain data, for JSON."""
