@@ -24,6 +24,7 @@ from thrifty.models.asking.certificate import CertifiedPrefixes, SureOf, certify
 from thrifty.models.asking.ladder import (
     Choose,
     Ladder,
+    can_tell,
     fit_ladder,
     in_turn,
     ladder_of,
@@ -311,15 +312,15 @@ def enough_of(
     Tasks that have one order are shortened together, others each alone.
     """
     steps = models[0].steps_
+    if any(isinstance(m.estimator_, NotBrought) or not can_tell(m.table_.labels) for m in models):
+        return list(models)
     if len(models) > 1:
         apart = any(model.steps_ for model in models)
         ladder = None if apart else ladder_for(models, cells, [1.0] * len(models), kept)
         if ladder is None or not ladder.is_joint:
             return [enough_of([model], cells)[0] for model in models]
     cells = on_cascade(cells, steps) if steps else cells
-    if (cells.prices[models[0].features_] > 0).sum() < 2 or any(
-        isinstance(model.estimator_, NotBrought) for model in models
-    ):
+    if (cells.prices[models[0].features_] > 0).sum() < 2:
         return list(models)
     key = (_prices_of(models, cells), *(id(model) for model in models[1:]))
     if key not in models[0]._enough:

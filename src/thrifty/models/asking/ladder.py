@@ -214,18 +214,23 @@ class Ladder:
         The last, where rows are too few to show it.
         """
         last = len(self.features) - 1
-        for task in self.tasks:
-            kinds = np.unique(task.codes, return_counts=True)[1] if len(task.classes) else ()
-            if min(kinds, default=len(task.codes) // 2) < _TOLD:
-                return last
+        if not all(can_tell(task.codes) for task in self.tasks):
+            return last
         weights = np.mean([task.weights for task in self.tasks], axis=0)
         lost = np.sum([task.row_losses() for task in self.tasks], axis=0)
         told = max(float(np.average(lost[0] - lost[last], weights=weights)), 0.0)
         for k in range(last):
             mean, error = mean_and_error(lost[k] - lost[last], weights)
-            if mean + error <= _PART * told:
+            if self.features[k] and mean + error <= _PART * told:
                 return k
         return last
+
+
+def can_tell(labels: AnyArray) -> bool:
+    """Whether rows are enough to show that less is enough: of each class, or twice of numbers."""
+    if labels.dtype.kind == "f":
+        return len(labels) >= 2 * _TOLD
+    return bool(np.unique(labels, return_counts=True)[1].min() >= _TOLD)
 
 
 def mean_and_error(of: Floats, weights: Floats) -> tuple[float, float]:
