@@ -13,7 +13,8 @@ from thrifty.errors import NotEnoughExamples, NotInFamily
 def lived(family, stream, oracle=False, refused=0):
     """A lifetime that has learned the stream; every target must come out exactly.
 
-    So many may be refused: the search of the default mode does not try every support.
+    So many may be refused: the search of the default mode does not try every support, and which
+    ones it tries depends on the order of rows, a secret of each lifetime.
     """
     life = thrifty.Lifetime(family)
     for task in stream:
@@ -78,7 +79,7 @@ def test_default_mode_at_length(low, high, seed):
     stream = thrifty.streams.polynomials(
         100, 100, 10, 500, 4, 3, random_state=seed, low=low, high=high
     )
-    life = lived(thrifty.Polynomials(4, 3), stream, refused=seen(0, 2))
+    life = lived(thrifty.Polynomials(4, 3), stream, refused=2)
     assert len(life.representation) <= 10
     assert cells(life, "reused").max() <= 1000
     assert cells(life, "scratch").max() <= seen(300, 500) * 100
