@@ -37,8 +37,8 @@ class WhatCame:
 
     >>> levels = np.array([[0.1] * 20 + [0.9] * 20])
     >>> came = WhatCame(levels, [np.array([[0.0]] * 20 + [[1.0]] * 20)], np.ones((1, 40)))
-    >>> came.near(0, np.array([0.0, 0.2, 1.0]))[:, 0].tolist()
-    [0.0, 0.0, 1.0]
+    >>> came.near(0, np.array([0.1, 0.9]))[:, 0].tolist()
+    [0.0, 1.0]
     """
 
     def __init__(self, levels: Floats, came: Sequence[Floats], weights: Floats) -> None:
