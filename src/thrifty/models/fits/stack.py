@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -239,13 +238,13 @@ def _grow_all(fits: Sequence[_Fit], seed: int) -> tuple[Floats, dict[str, Floats
     one = fits[0]
     ridge = _ridges(fits, np.arange(len(one.y)))
     for fit, mine in _places(fits):
-        fit.grown["ridge"] = ridge.of_labels(mine)
+        fit.ridge = ridge.of_labels(mine)
     fits = [fit for fit in fits if fit.grows]
     if not fits:
         return np.zeros(0), {}
     forests, told, outside = _grow(fits, np.arange(len(one.rows)), seed)
     for fit, mine in _places(fits):
-        fit.grown |= {part: trees.of_labels(mine) for part, trees in forests.items()}
+        fit.trees = {part: trees.of_labels(mine) for part, trees in forests.items()}
     return told, {} if one.groups is not None else outside  # others of its group saw a row
 
 
@@ -328,7 +327,7 @@ def _fit_kernels(fits: Sequence[_Fit], told: Floats) -> None:
     kernel, held_out = fit_kernel(columns, columns.matrix(one.block), told, targets)
     times = TANGENT if one.n_classes else 1.0
     for fit, mine in _places(fits):
-        fit.grown["kernel"] = kernel.of_labels(mine).times(times)
+        fit.kernel = kernel.of_labels(mine).times(times)
         fit.note("kernel", np.arange(len(one.rows)), times * held_out[:, mine])
 
 
@@ -349,8 +348,10 @@ class _Fit:
         self.columns, self.rows = table.joint()
         self.block = table.values[np.ix_(self.rows, self.columns)]
         self.groups = None if table.groups is None else table.groups[self.rows]
-        #: points, sums of trees, and a kernel, by the part's name
-        self.grown: dict[str, Any] = {}
+        #: parts fitted on all rows
+        self.ridge: Points | None = None
+        self.trees: dict[str, TreeSum] = {}
+        self.kernel: KernelRidge | None = None
         self.held_out: dict[str, Floats] = {}
         least = _FEW_NUMBERS if self.numbers else _FEW
         counts = np.bincount(self.y[self.rows], minlength=2) if self.n_classes else [len(self.rows)]
@@ -403,14 +404,16 @@ class _Fit:
         if not self.grows:
             return self._ridge_alone()
         still, times = np.zeros(self.width), _QUICK_STRETCH if self.n_classes else 1.0
-        share = dict.fromkeys(self.grown, 1 / len(self.grown))
-        stretch = {part: _Line(1.0 if part == "ridge" else times, still) for part in self.grown}
+        parts = ["ridge", *self.trees]
+        share = dict.fromkeys(parts, 1 / len(parts))
+        stretch = {part: _Line(1.0 if part == "ridge" else times, still) for part in parts}
         return self._assembled(share, stretch, 1.0, still)
 
     def _ridge_alone(self) -> Stack:
         shift = np.zeros(self.width)
         if self.n_classes:
-            scores = self.grown["ridge"].scores(self.table.values)
+            assert self.ridge is not None
+            scores = self.ridge.scores(self.table.values)
             shift = fit_intercepts(scores, self.y, self.table.weights)
         return self._assembled({"ridge": 1.0}, {"ridge": _Line(1.0, shift)}, 1.0, 0.0 * shift)
 
@@ -434,14 +437,15 @@ class _Fit:
         forests = [part for part in _FORESTS if share.get(part)]
         of_trees = sum(share[part] for part in forests)
         trees = [
-            self.grown[part].over(self.columns).times(share[part] * stretch[part].slope)
+            self.trees[part].over(self.columns).times(share[part] * stretch[part].slope)
             for part in forests
         ]
-        ridge, kernel = self.grown["ridge"], None
+        ridge, kernel = self.ridge, None
+        assert ridge is not None
         if "ridge" in share:
             ridge = ridge.times(stretch["ridge"].slope)
-        if share.get("kernel"):
-            kernel = self.grown["kernel"].over(self.columns).times(stretch["kernel"].slope)
+        if share.get("kernel") and self.kernel is not None:
+            kernel = self.kernel.over(self.columns).times(stretch["kernel"].slope)
         joined = add_up(trees).times(1 / of_trees) if trees else None
         shares = (share.get("ridge", 0.0), of_trees, share.get("kernel", 0.0))
         classes = np.zeros(0, dtype=np.int64) if self.numbers else self.classes.astype(np.int64)
