@@ -13,25 +13,12 @@ from thrifty.cells.bit_cells import Bit, BitCells
 from thrifty.cells.features import Match, match_features
 from thrifty.cells.ledger.book import on_point
 from thrifty.cells.prices import cover
-from thrifty.cells.prices.money import Limits
 from thrifty.cells.sources import packed_file, parquet, sql
 from thrifty.cells.sources.checks import unmasked
 from thrifty.errors import FeaturesChanged
 from thrifty.packed import pack
 from thrifty.protocol import Cells
 from thrifty.testing import FakeProvider
-
-
-def test_the_points_of_a_purchase_come_in_their_order():
-    points: list[str] = []
-    source = FakeProvider().source(["p"], ["a"], prices=1)
-    on_point(points.append)
-    try:
-        Cells(source, ledger=ledger(), task="t").get([0], [0])
-    finally:
-        on_point(None)
-    wanted = [p for p in points if p.startswith("before")]
-    assert wanted[:3] == ["before-intent", "before-call", "before-settle"]
 
 
 def test_before_the_first_good_answer_one_call_is_made_at_a_time():
@@ -69,10 +56,6 @@ def test_a_message_shows_dots_only_where_it_leaves_something_out():
     with pytest.raises(FeaturesChanged) as long:
         match_features(["z"], many)
     assert "..." not in str(short.value) and "'e', ..." in str(long.value)
-
-
-def test_limits_are_values_without_a_dictionary():
-    assert not hasattr(Limits(), "__dict__")
 
 
 def test_a_gap_in_an_answer_is_malformed_unless_gaps_were_allowed():

@@ -1,14 +1,11 @@
 """Details of commands and certificates that a small change would break unnoticed."""
 
-import io
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-import paper_tables.__main__ as reproduce
 import thrifty
 from tests.shell import run
 from thrifty.certified.certify import _too_few
@@ -60,21 +57,3 @@ def test_asking_goes_until_it_is_sure_or_has_everything(tmp_path, sure):
     done = run("ask", tmp_path / "ward.db", "--task", "ill", *sure, answers="9\n9\n9\nq\n")
     assert "ill: " in done.output
     assert done.output.count("price 1") == (1 if sure else 3)
-
-
-def test_a_log_has_a_line_every_twenty_seconds(monkeypatch, tmp_path):
-    """Where a bar cannot be redrawn."""
-    clock = iter([0.0, 19.9, 20.0, 20.0, 39.9, 40.0, 40.0])
-    said = io.StringIO()
-
-    def runs(_out, *, progress, **_):
-        for done in range(1, 5):
-            progress(done, 9, "lists")
-
-    monkeypatch.setattr(reproduce, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(reproduce, "reproduce", runs)
-    reproduce._run(Console(file=said), "1", True, tmp_path, 1, 0, None)
-    assert [line for line in said.getvalue().splitlines() if "now lists" in line] == [
-        "2 of 9 runs done, now lists",
-        "4 of 9 runs done, now lists",
-    ]

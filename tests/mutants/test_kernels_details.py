@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thrifty import kernels
-from thrifty.kernels import jit, race, thresholds
+from thrifty.kernels import jit, thresholds
 
 
 def test_a_bound_for_three_classes_lies_above_a_cut_below_which_nothing_was():
@@ -14,11 +14,6 @@ def test_a_bound_for_three_classes_lies_above_a_cut_below_which_nothing_was():
     before = (9 + 4 + 4) / 7
     found = thresholds._bound(low, high, (totals, 7, before, lx, kernels.GINI), corner)
     assert found == pytest.approx((1.0 + (4 + 4 + 4) / 6 - before) / 7)
-
-
-def test_the_table_of_factorials_grows_by_doubling():
-    size = len(race.log_factorials(3_000))
-    assert len(race.log_factorials(size)) >= 2 * size
 
 
 def test_compiling_is_said_once(capsys, monkeypatch):

@@ -1,8 +1,5 @@
 """Details of lifetimes that a small change would break unnoticed."""
 
-import io
-import sys
-import threading
 from contextlib import nullcontext
 from itertools import combinations
 from types import SimpleNamespace
@@ -17,7 +14,6 @@ from thrifty.lifetime.many import _learn
 from thrifty.lifetime.monitoring import _moved_down, bins_of
 from thrifty.lifetime.outcomes import _periods
 from thrifty.lifetime.prediction_parts import parts_of, read_part
-from thrifty.lifetime.progress import _Watch
 from thrifty.lifetime.state import _features_key, _hashed
 from thrifty.stores import saved
 
@@ -91,17 +87,6 @@ def test_what_fails_on_a_worker_is_left_to_its_turn():
             raise RuntimeError("no")
 
     assert _learn(Fails(), None, None, None) is None
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_a_line_is_written_over_where_the_screen_can(monkeypatch, terminal):
-    watch = _Watch.__new__(_Watch)
-    watch.patience, watch.over = 0.0, threading.Event()
-    watch._line = lambda: watch.over.set() or "30 cells"
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    watch.run()
-    assert sys.stderr.getvalue() == ("\r30 cells\r\x1b[2K" if terminal else "30 cells\n")
 
 
 def test_columns_that_a_part_lacks_are_not_asked_of_it(tmp_path):

@@ -1,10 +1,7 @@
 """Details of powers: degrees above the limit, the cost of recognising, which values are taken."""
 
-import inspect
-
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
 import thrifty
 from thrifty.errors import NotInFamily, ThriftyError
@@ -59,11 +56,3 @@ def test_with_noise_a_sum_wins_where_no_other_comes_near():
     best, near, far = (Support((i,), np.ones(1), rss) for i, rss in enumerate((1e-4, 1.1e-4, 1.0)))
     assert rules.clear_winner([best, far], 60, 10, energy=1.0) is best
     assert rules.clear_winner([best, near, far], 60, 10, energy=1.0) is None
-
-
-@pytest.mark.parametrize(
-    "kind", [thrifty.estimators.MonomialRegressor, thrifty.estimators.PolynomialRegressor]
-)
-def test_what_is_not_fitted_is_written_as_long_as_scikit_learn_writes_it(kind):
-    written = [inspect.signature(one.__repr__).parameters for one in (kind, BaseEstimator)]
-    assert written[0]["N_CHAR_MAX"].default == written[1]["N_CHAR_MAX"].default

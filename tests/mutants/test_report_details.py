@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from thrifty.report.dashboard import Watcher
 from thrifty.report.pictures import _draw_quality
-from thrifty.report.view import LedgerView, LifetimeView, Measured
+from thrifty.report.view import LifetimeView, Measured
 
 
 def test_intervals_are_drawn():
@@ -14,10 +14,6 @@ def test_intervals_are_drawn():
     _draw_quality(axes, [("a", Measured("AP", 0.8, 0.6, 0.9, 0.1))] * 2, "average precision")
     (drawn,) = axes.containers
     assert drawn.has_xerr
-
-
-def test_nothing_is_spent_before_something_is_bought():
-    assert (LedgerView().spent, LedgerView().reserved) == (0, 0)
 
 
 def test_a_dashboard_draws_what_is_new_each_time_and_rests_otherwise():

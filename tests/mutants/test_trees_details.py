@@ -12,7 +12,6 @@ from thrifty.cells import Cells
 from thrifty.errors import BadInput
 from thrifty.labels import read_classes
 from thrifty.trees import race, race_node, scratch
-from thrifty.trees.drawing import draw_tree
 from thrifty.trees.improve_rep import cut_at
 from thrifty.trees.model import flatten
 from thrifty.trees.representation import Metafeatures, newest_used
@@ -77,13 +76,6 @@ def test_a_node_knows_what_its_rows_were():
     """Where a prediction stops early, the answer is that of the rows below."""
     flat = flatten(Node(Split(0), Leaf(0, (3, 1)), Leaf(1, (0, 4))), 2)
     assert flat.share[0].tolist() == [3 / 8, 5 / 8] and flat.label.tolist() == [1, 0, 1]
-
-
-def test_boxes_are_drawn_where_the_lines_end():
-    pytest.importorskip("matplotlib").use("Agg")
-    ax = draw_tree(affix(stump(1), (True,), stump(2)))
-    places = {text.get_text(): text.get_position() for text in ax.texts if text.get_text() != "·"}
-    assert places["x1?"] == (0.75, 0) and places["x2?"] == (1.5, -1)
 
 
 def test_a_race_asks_in_few_rounds():
