@@ -65,6 +65,8 @@ def test_monomials_lie_in_a_column_space_of_rank_k(seed):
     targets = [task.target for task in tasks]
     assert rank(np.array(columns(targets, 30))) <= 4
     assert all(1 <= sum(t.values()) <= 6 and min(t.values()) > 0 for t in targets)
+    single = streams.monomials(3, 10, 2, 50, 1, random_state=seed)
+    assert all(list(task.target.values()) == [1] for task in single)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -37,7 +37,7 @@ from mutated import Mutation, changed_line, found_in, function_at, with_change
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests/mutants"
-WORK = ROOT / ".mutants"
+WORK = (ROOT / ".mutants").resolve()
 #: the repository as it is: the copies of the jobs are made of it, compiled kernels too
 TREE = WORK / "tree"
 COPIED = (

@@ -61,6 +61,7 @@ def test_few_cells_through_a_store(estimator, tmp_path):
     assert learned.route == "bought"
     assert 0.25 * X.size <= learned.receipt.cells <= 0.30 * X.size
     assert isinstance(learned.model, thrifty.ModelRegressor)
+    assert "a model of numbers on " in str(learned.model)
     prediction = life.predict("worth", new)
     assert prediction.classes is None and prediction.probabilities is None
     assert r2(prediction.values, real) > 0.85

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 import thrifty
 from tests.models.tables import table_of
@@ -38,6 +39,9 @@ def test_periods_are_as_long_as_outcomes_reach(days, begins):
     found = _periods(*outcomes(days))
     assert [one.begins / DAY for one in found] == begins
     assert sum(one.outcomes for one in found) == 4 * len(days)
+    for one in found:
+        wilson = binomtest(one.positives, one.outcomes).proportion_ci(method="wilson")
+        assert (one.seen_low, one.seen_high) == pytest.approx(tuple(wilson), abs=1e-4)
 
 
 def test_names_have_the_key_that_stores_know():

@@ -49,7 +49,7 @@ def tables(path):
 def test_a_store_of_0_2_opens_with_everything_in_it(old):
     assert version(old) == OLDEST
     life = thrifty.Lifetime.open(old)
-    assert version(old) == LATEST
+    assert version(old) == LATEST and "predictions_by_account" in tables(old)
     assert list(life) == ["first"]
     assert life.tasks[0].receipt.cost == 170.0
     balance = life.balance()
