@@ -52,6 +52,8 @@ DEAR = (
 )  # fmt: skip
 #: tests that are looked through with kernels uncompiled, as they are where a kernel is changed
 OF_KERNELS = ("tests/kernels", "tests/trees", "tests/packed", "tests/mutants")
+#: tests that look at every class, and call nothing of it
+OF_CLASSES = "tests/test_value_objects.py"
 WANTED = 0.95
 
 #: of a function, as ``file:function``, the checks that call it: their seconds, how many functions
@@ -87,7 +89,8 @@ def calling(file: str, function: str, known: Callers) -> dict[str, tuple[float, 
     """The checks that call a function, or what stands inside it (a class).
 
     Where none is known to, those that call one of its name in another file, or anything in its
-    file; and those of a file of tests with its name, which may start other programs.
+    file. Also those of a file of tests with its name, which may start other programs, and of a
+    class those that look at every class.
     """
     at = f"{file}:{function}"
     alike = [lambda name: name.startswith(f"{file}:")]
@@ -100,12 +103,15 @@ def calling(file: str, function: str, known: Callers) -> dict[str, tuple[float, 
         found: dict[str, tuple[float, int, Any]] = {}
         for name in filter(like, known):
             found |= known[name]
-        if found and function and like is alike[0]:
-            return found
         if found:
             break
-    of_its_name = f"/test_{Path(file).stem}"
-    return found | {check: what for check, what in known[""].items() if of_its_name in check}
+    further = [f"/test_{Path(file).stem}"]
+    if function.rpartition(".")[2].lstrip("_")[:1].isupper():
+        further.append(OF_CLASSES)
+    for check, what in known[""].items():
+        if any(name in check for name in further):
+            found[check] = what
+    return found
 
 
 def plan(one: Mutation, known: dict[bool, Callers]) -> None:

@@ -100,7 +100,7 @@ def test_a_reply_that_breaks_off_is_in_doubt_and_keeps_its_money_reserved():
 def test_malformed_replies_are_asked_again_a_stated_number_of_times_and_all_are_paid():
     with LocalChatServer(knows, rates=RATES, garble=2) as server:
         book = ledger()
-        cells = Cells(bank(server, again=2, concurrency=1), ledger=book, task="t")
+        cells = Cells(bank(server, concurrency=1), ledger=book, task="t")
         assert cells.get([0], [1]).tolist() == [[40.0]]
         assert len(server.requests) == 3
         assert book.balance().spent == server.billed / 1e6
@@ -108,7 +108,7 @@ def test_malformed_replies_are_asked_again_a_stated_number_of_times_and_all_are_
     with LocalChatServer(knows, rates=RATES, garble=3) as server:
         book = ledger()
         with pytest.raises(errors.MalformedAnswer, match="a number or 'unknown'"):
-            Cells(bank(server, again=2, concurrency=1), ledger=book).get([0], [1])
+            Cells(bank(server, concurrency=1), ledger=book).get([0], [1])
         assert len(server.requests) == 3 and book.balance().spent == server.billed / 1e6
 
 

@@ -105,9 +105,14 @@ def test_uncertain_rows_are_drawn_more_often():
     X, y = made(3000, seed=2)
     table = free_table(thrifty.Source.from_array(X), np.zeros(5))
     known, codes = np.zeros(3000, dtype=bool), np.full(3000, -1)
-    rows, chances = draw_rows(
-        known, codes, table, lambda some: y[some].astype(int), 900, np.random.default_rng(0)
-    )
+    asked = []
+
+    def ask(some):
+        asked.append(len(some))
+        return y[some].astype(int)
+
+    rows, chances = draw_rows(known, codes, table, ask, 900, np.random.default_rng(0))
+    assert asked[0] == 40 and len(asked) < 15  # the more there is, the more at once
     near = np.abs(X[:, 0] + 0.3 * X[:, 1] - 0.9) < 0.15
     assert len(rows) == len(set(rows.tolist())) == 900 and (chances > 0).all()
     assert near[rows[200:]].mean() > 1.15 * near.mean()
