@@ -14,6 +14,8 @@ def test_intervals_are_drawn():
     _draw_quality(axes, [("a", Measured("AP", 0.8, 0.6, 0.9, 0.1))] * 2, "average precision")
     (drawn,) = axes.containers
     assert drawn.has_xerr
+    (bars,) = drawn[2]
+    assert [one[:, 0].round(6).tolist() for one in bars.get_segments()] == [[0.6, 0.9]] * 2
 
 
 def test_a_dashboard_draws_what_is_new_each_time_and_rests_otherwise():
