@@ -16,8 +16,8 @@ import thrifty
 
 #: those that are filled while they are used, and handed to nobody
 FILLED = {
-    *("Bases", "Bill", "Chosen", "Digits", "Facts", "MaskPlace", "Pending", "RowPlace"),
-    *("SampleCorrelations", "Stream", "Walked", "_Beam", "_KeptModel", "_KeptTable"),
+    *("Bases", "Bill", "Chosen", "Digits", "Facts", "LocalChatServer", "MaskPlace", "Pending"),
+    *("RowPlace", "SampleCorrelations", "Stream", "Walked", "_Beam", "_KeptModel", "_KeptTable"),
     *("_LatticeSearch", "_Work"),
 }
 #: their fields are functions of arrays
