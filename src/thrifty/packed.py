@@ -39,7 +39,7 @@ from thrifty.typing import AnyArray, Json
 _BLOCK = 64 * 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Input:
     """A table on disk: its names, and its rows in blocks of at most so many."""
 
