@@ -24,6 +24,7 @@ from thrifty.cells.sources.checks import default_names
 from thrifty.labels import read_classes
 from thrifty.streams import trees
 from thrifty.trees.gains import entropy
+from thrifty.trees.growing import most_common
 from thrifty.trees.model import TreeClassifier
 from thrifty.trees.scratch import grow_from_scratch
 from thrifty.trees.tree import Leaf, Node, Tree, depth, size, stump
@@ -95,7 +96,8 @@ def _row(problem: Problem, repeats: int, peers: int) -> Json:
     tiles = kernels.pack_tiles(X)
 
     def grow() -> Tree:
-        return grow_from_scratch(tiles, labels, entropy, prices, max_depth=problem.max_depth)
+        stuck = None if problem.max_depth is None else most_common
+        return grow_from_scratch(tiles, labels, entropy, prices, problem.max_depth, stuck)
 
     grow()  # compiled before it is timed
     ours = best_of(grow, repeats)

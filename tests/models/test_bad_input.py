@@ -58,7 +58,7 @@ def test_estimators_that_lack_something(learn, estimator, said) -> None:
     ("column", "said"),
     [
         (pd.date_range("2020", periods=N), "'odd' holds dates.*days since"),
-        ([datetime.date(2020, 1, 1)] * N, "'odd' holds dates.*leave it out"),
+        ([datetime.date(2020, 1, 1)] * N, "'odd' holds dates.*leave the column out"),
         (pd.period_range("2020", periods=N, freq="D"), "'odd' holds dates"),
         (pd.to_timedelta(np.arange(N), unit="D"), "'odd' holds dates or times"),
         ([f"the patient says {i}" for i in range(N)], "'odd' looks like free text.*kinds="),
