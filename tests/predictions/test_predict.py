@@ -183,6 +183,9 @@ def test_rows_that_were_answered_before_the_money_ended_are_had(kept, family, tm
     made.explain(int(done[0]))
     with pytest.raises(errors.BadInput, match="not answered"):
         made.explain(int(np.flatnonzero(~made.answered)[0]))
+    for outside in (-1, len(made)):
+        with pytest.raises(errors.BadInput, match=r"must lie in 0\.\.99"):
+            made.explain(outside)
     last = bought(life, provider)[-1]
     assert (last["route"], last["cells"]) == ("prediction, not finished", made.receipt.cells)
 
