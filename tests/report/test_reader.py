@@ -84,7 +84,7 @@ def test_several_lifetimes_in_one_store(tmp_path: Path) -> None:
 
 def test_the_report_command(place: str, tmp_path: Path) -> None:
     learn(place, "<b>first</b>")
-    out, pictures = tmp_path / "deep" / "report.html", tmp_path / "pictures"
+    out, pictures = tmp_path / "deep" / "down" / "report.html", tmp_path / "pictures"
     assert "1 task," in run("report", place, "-o", out, "--pictures", pictures).output
     page = out.read_text(encoding="utf-8")
     assert "first" in page and "<b>first" not in page
